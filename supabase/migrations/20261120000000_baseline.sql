@@ -105,8 +105,8 @@ grant usage on schema core, private to api_owner;
 
 -- Publishing: what stands beside each table that a login role may reach. What every table and function gets: last.sql.
 
--- An owner reaches only their own rows, other callers none, unless their breadth is the tenant. Stands beside a column not named owner_id.
-create function private.keep_to_owner(tenant_table regclass, owner_column name) returns void
+-- An owner reaches only their own rows, other callers none, unless they see the whole tenant. Stands beside a column not named owner_id.
+create function private.enable_owner_policy(tenant_table regclass, owner_column name) returns void
 language plpgsql
 as $$
 begin
@@ -115,12 +115,12 @@ begin
                  -- not for every row; there is one, because each costs a plan. It is a case, because the planner then
                  -- expects half the rows. For a comparison it would expect one in two hundred, and join ten thousand
                  -- rows with nested loops.
-                 'using (case when coalesce((select private.reach()), %2$I) is not distinct from %2$I then true else false end)',
+                 'using (case when coalesce((select private.visible_owner()), %2$I) is not distinct from %2$I then true else false end)',
                  tenant_table, owner_column);
 end $$;
 
 -- Stands beside each tenant table: row-level security by partner_id and owner_id, and what the api functions may do with the rows.
-create function private.isolate(tenant_table regclass, privileges text) returns void
+create function private.enable_tenant_policy(tenant_table regclass, privileges text) returns void
 language plpgsql
 as $$
 begin
@@ -131,7 +131,7 @@ begin
                  'using (partner_id = private.partner_id()) with check (partner_id = private.partner_id())', tenant_table);
   execute format('grant %s on %s to api_owner', privileges, tenant_table);
   if exists (select from pg_catalog.pg_attribute a where a.attrelid = tenant_table and a.attname = 'owner_id' and not a.attisdropped) then
-    perform private.keep_to_owner(tenant_table, 'owner_id');
+    perform private.enable_owner_policy(tenant_table, 'owner_id');
   end if;
 end $$;
 
@@ -170,10 +170,10 @@ begin
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
   ignored := set_config('app.owner_id',    case when kind in ('cpo', 'ocpi') then client else person end, true);
-  -- Whoever comes by a link sees all of a tenant only from private.act_for_tenant on. Nobody is the house as a partner: it holds what
+  -- Whoever comes by a link sees all of a tenant only from private.set_tenant_and_see_all on. Nobody is the people's tenant as a partner: it holds what
   -- people own.
-  ignored := set_config('app.breadth', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.house()::text
-                                            then 'tenant' else '' end, true);
+  ignored := set_config('app.sees_whole_tenant', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.people_tenant()::text
+                                            then 'true' else '' end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
@@ -181,24 +181,24 @@ begin
 end $$;
 
 -- Narrows the transaction to the tenant that a link or a job belongs to.
-create function private.act_for_partner(partner uuid) returns void
+create function private.set_tenant(partner uuid) returns void
 language sql
 as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
 
--- As private.act_for_partner, and a caller without an owner reaches all of that tenant, unless it is the house.
-create function private.act_for_tenant(partner uuid) returns void
+-- As private.set_tenant, and a caller without an owner reaches all of that tenant, unless it is the people's tenant.
+create function private.set_tenant_and_see_all(partner uuid) returns void
 language plpgsql
 as $$
 begin
-  perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
+  perform private.set_tenant(partner), set_config('app.sees_whole_tenant', case when partner = private.people_tenant() then '' else 'true' end, true);
 end $$;
 
 -- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
 language sql
 as $$
-  select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
-         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
+  select private.set_tenant(partner), set_config('app.user_id', coalesce(person::text, ''), true),
+         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.sees_whole_tenant', '', true)
 $$;
 
 -- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took 1.1).
@@ -223,10 +223,10 @@ create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
 
--- The owner whose rows this transaction sees in its tenant. Null: all rows, by the breadth. Else the id that no owner has.
-create function private.reach() returns uuid
+-- The owner whose rows this transaction sees in its tenant. Null: all rows. Else the id that no owner has.
+create function private.visible_owner() returns uuid
 language sql stable parallel safe
-return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
+return coalesce(private.owner_id(), case when current_setting('app.sees_whole_tenant', true) = 'true' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
 
 -- The person who acts for a partner in this transaction; null if its API key does.
@@ -392,55 +392,6 @@ begin
   return (links ->> 'pages_url') || '/unsubscribe/' || hash || '-'
       || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', links ->> 'key'))[1]));
 end $$;
-
-create function api.issue_auth_link(caller jsonb, input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  draft      core.drafts;
-  status     text;
-  customer   record;
-  registered text;
-  target     text;
-  link       uuid;
-  wanted     boolean;
-  email_sent boolean := false;
-begin
-  perform private.act_as(caller, 'partner');
-  -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
-  select * into draft from core.drafts d
-   where d.partner_id = private.partner_id()
-     and (input ->> 'draft_id' is null or d.id = (input ->> 'draft_id')::uuid)
-     and (input ->> 'email' is null or d.email = input ->> 'email')
-   order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
-     for no key update;
-  perform private.refuse_if('draft_not_found', draft.id is null);
-  select p.return_url into registered from core.partners p where p.id = draft.partner_id;
-  target := coalesce(input ->> 'return_url', registered);
-  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(target, registered));
-  status := private.draft_status(draft);
-  select * into customer from private.draft_login(draft);
-  perform private.refuse_if('draft_not_claimable', status in ('expired', 'conflict') or status = 'active' and not customer.empty, json_build_object(
-    'status', status, 'reason', case status when 'active' then 'already_active' else status end));
-  update core.draft_links l set expires_at = private.now()
-   where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
-  insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
-  values (draft.partner_id, draft.id, private.reserve_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
-  returning id into link;
-  wanted := (input ->> 'send_email')::boolean and not private.opted_out(draft.email, input #>> '{links,key}');
-  if wanted then
-    email_sent := 0 = private.enqueue_mails(jsonb_build_object('template', 'sign_in', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
-                                                                 'content', jsonb_build_object('link', input -> 'auth_url'), 'key', input #> '{links,key}'), (
-      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
-               'content', private.letter_content(draft, private.partner_brand(p), input -> 'links')))
-        from core.partners p where p.id = draft.partner_id));
-  end if;
-  perform private.audit('draft.auth_link_issued', draft.id);
-  return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
-                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent, 'mail_limit', wanted and not email_sent);
-end $$;
-comment on function api.issue_auth_link(jsonb, jsonb) is
-  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, send_email, links}. A newer link voids the older. With send_email the customer gets it by mail, unless they opted out or reached today''s limit (mail_limit).';
 
 -- supabase/schemas/foundation/operator.sql
 
@@ -748,11 +699,11 @@ grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
 
 -- The service's own tenant, for which nobody acts. What a person owns lives here: attribution may begin or end without moving a row.
-create function private.house() returns uuid
+create function private.people_tenant() returns uuid
 language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';
 
-insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
+insert into core.partners (id, name, slug) values (private.people_tenant(), 'De dienst zelf', 'service');
 
 create table core.partner_logos (
   partner_id  uuid        not null,
@@ -773,7 +724,7 @@ comment on column core.partner_logos.width is 'How wide it is shown, in CSS pixe
 create unique index partner_logos_shown on core.partner_logos (partner_id) where replaced_at is null;
 -- serves: the picture at an address
 create index partner_logos_hash on core.partner_logos (hash);
-select private.isolate('core.partner_logos', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.partner_logos', 'select, insert, update, delete');
 
 create table core.partner_managers (
   partner_id uuid        not null,
@@ -786,8 +737,8 @@ create table core.partner_managers (
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
 comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
-select private.isolate('core.partner_managers', 'select, delete');
-select private.keep_to_owner('core.partner_managers', 'user_id');
+select private.enable_tenant_policy('core.partner_managers', 'select, delete');
+select private.enable_owner_policy('core.partner_managers', 'user_id');
 
 create table core.partner_keys (
   partner_id   uuid        not null,
@@ -806,7 +757,7 @@ create table core.partner_keys (
 comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
 -- serves: one active key a partner
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
-select private.isolate('core.partner_keys', 'select, insert, update');
+select private.enable_tenant_policy('core.partner_keys', 'select, insert, update');
 
 -- The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification's order.
 create function private.scopes_of(holder text) returns text[]
@@ -873,8 +824,8 @@ create table core.attributions (
 );
 comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
-select private.isolate('core.attributions', 'select');
-select private.keep_to_owner('core.attributions', 'user_id');
+select private.enable_tenant_policy('core.attributions', 'select');
+select private.enable_owner_policy('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 -- serves: the customers of a month, in the partner's portal
@@ -897,8 +848,8 @@ comment on table core.ended_attributions is
   'The partner that brought a person until they stopped sharing. These months still count for the partner, also if they are booked later. It discloses nothing. Ends with the login.';
 -- serves: the partner of a month that is booked, and the deletion of a login
 create index ended_attributions_user on core.ended_attributions (user_id);
-select private.isolate('core.ended_attributions', 'select');
-select private.keep_to_owner('core.ended_attributions', 'user_id');
+select private.enable_tenant_policy('core.ended_attributions', 'select');
+select private.enable_owner_policy('core.ended_attributions', 'user_id');
 
 create table core.manager_invitations (
   partner_id      uuid        not null,
@@ -922,7 +873,7 @@ comment on column core.manager_invitations.invited_by is
 create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
 -- serves: the clean-up
 create index manager_invitations_expiry on core.manager_invitations (expires_at);
-select private.isolate('core.manager_invitations', 'select, insert, update');
+select private.enable_tenant_policy('core.manager_invitations', 'select, insert, update');
 
 -- supabase/schemas/access/admission/tables.sql
 
@@ -1169,7 +1120,7 @@ create table core.locations (
 );
 comment on table core.locations is
   'An address, shared by the tenant''s connections that agree in every part, street and city included. It is never rewritten: a corrected address is another row. Personal data; deleted with the last connection that refers to it.';
-select private.isolate('core.locations', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.locations', 'select, insert, update, delete');
 
 create table core.accounts (
   partner_id        uuid        not null,
@@ -1188,7 +1139,7 @@ create table core.accounts (
   iban_last4        text,
   iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
-  eligibility_told  boolean     not null default false,
+  eligibility_announced  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -1204,9 +1155,9 @@ create table core.accounts (
 );
 comment on column core.accounts.owner_id is 'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
 comment on table core.accounts is
-  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the house. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the people''s tenant. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
 comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
-comment on column core.accounts.eligibility_told is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
+comment on column core.accounts.eligibility_announced is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset reads no rows
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
@@ -1214,7 +1165,7 @@ create index accounts_user on core.accounts (user_id) where user_id is not null;
 -- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
-select private.isolate('core.accounts', 'select, insert, update');
+select private.enable_tenant_policy('core.accounts', 'select, insert, update');
 
 create table core.signatories (
   partner_id uuid not null,
@@ -1234,7 +1185,7 @@ create index signatories_words on core.signatories using gin (private.search_wor
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
-select private.isolate('core.signatories', 'select, insert, update');
+select private.enable_tenant_policy('core.signatories', 'select, insert, update');
 
 create table core.account_counts (
   partner_id uuid        not null,
@@ -1245,7 +1196,7 @@ create table core.account_counts (
 );
 comment on table core.account_counts is
   'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept as long as the accounts.';
-select private.isolate('core.account_counts', 'select, insert, update');
+select private.enable_tenant_policy('core.account_counts', 'select, insert, update');
 
 create table core.connections (
   partner_id            uuid        not null,
@@ -1289,7 +1240,7 @@ create index connections_location on core.connections (partner_id, location_id);
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
 -- serves: the operator's list of EANs that the register has denied
 create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
-select private.isolate('core.connections', 'select, insert, update');
+select private.enable_tenant_policy('core.connections', 'select, insert, update');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -1315,7 +1266,7 @@ comment on table core.ean_checks is 'Every question to the EAN register with its
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 -- serves: how often the register did not answer lately
 create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
-select private.isolate('core.ean_checks', 'select, insert');
+select private.enable_tenant_policy('core.ean_checks', 'select, insert');
 
 -- supabase/schemas/customers/drafts/tables.sql
 
@@ -1409,8 +1360,8 @@ create index drafts_by_status on core.drafts (status, created_at desc, id desc);
 create index drafts_unresolved on core.drafts (created_at, id) where ean_status in ('not_found', 'ambiguous') and status in ('invited', 'claimed');
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
-select private.isolate('core.drafts', 'select, insert, update, delete');
-select private.keep_to_owner('core.drafts', 'user_id');
+select private.enable_tenant_policy('core.drafts', 'select, insert, update, delete');
+select private.enable_owner_policy('core.drafts', 'user_id');
 comment on column core.drafts.ean_candidates is
   'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several if the customer must choose.';
 comment on column core.drafts.invited_at is 'When the claim mail was written; null if the partner passes the link on.';
@@ -1427,7 +1378,7 @@ create table core.draft_uploads (
 comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap also counts withdrawn ones. Deleted after 31 days.';
 -- serves: the rolling cap
 create index draft_uploads_at on core.draft_uploads (partner_id, at);
-select private.isolate('core.draft_uploads', 'select, insert');
+select private.enable_tenant_policy('core.draft_uploads', 'select, insert');
 
 create table core.draft_links (
   partner_id uuid        not null,
@@ -1447,9 +1398,9 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 comment on column core.draft_links.used_by is 'SHA-256 of the secret of the browser that used it, with the token: that browser may click twice.';
 -- serves: voiding the older link of a draft, and deleting a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id);
-select private.isolate('core.draft_links', 'select, insert, update');
+select private.enable_tenant_policy('core.draft_links', 'select, insert, update');
 create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
-  using ((select private.reach()) is null
+  using ((select private.visible_owner()) is null
          or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 create table core.suppressions (
@@ -1532,7 +1483,7 @@ comment on column core.mandate_links.locale is 'The language chosen for the sign
 comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
-select private.isolate('core.mandate_links', 'select, insert, update');
+select private.enable_tenant_policy('core.mandate_links', 'select, insert, update');
 
 create table core.mandates (
   partner_id      uuid        not null,
@@ -1590,7 +1541,7 @@ create index mandates_connection on core.mandates (partner_id, connection_id, cr
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
 -- serves: the job that asks for what is still missing
 create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
-select private.isolate('core.mandates', 'select, insert, update');
+select private.enable_tenant_policy('core.mandates', 'select, insert, update');
 
 -- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a join.
 create view core.connection_mandates with (security_invoker = true) as
@@ -1771,7 +1722,7 @@ create index chargers_account on core.chargers (partner_id, account_id);
 create index chargers_connection on core.chargers (partner_id, connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
-select private.isolate('core.chargers', 'select, insert, update');
+select private.enable_tenant_policy('core.chargers', 'select, insert, update');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first
@@ -1842,7 +1793,7 @@ create index charging_sessions_open on core.charging_sessions (partner_id, charg
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 -- serves: which flags new sessions got
 create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
-select private.isolate('core.charging_sessions', 'select, insert, update');
+select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
@@ -1865,7 +1816,7 @@ create table core.replaced_charging_sessions (
 comment on table core.replaced_charging_sessions is 'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
-select private.isolate('core.replaced_charging_sessions', 'select, insert');
+select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -1882,7 +1833,7 @@ comment on table core.charger_months is
   'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds. Kept as long as the sessions.';
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
-select private.isolate('core.charger_months', 'select, insert, update');
+select private.enable_tenant_policy('core.charger_months', 'select, insert, update');
 
 create type private.charging_session_item as (
   place       int,
@@ -1960,7 +1911,7 @@ comment on column core.charger_names.given_up is
 create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party) where ended_at is null;
 -- serves: the names of a charger
 create index charger_names_charger on core.charger_names (partner_id, charger_id);
-select private.isolate('core.charger_names', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.charger_names', 'select, insert, update, delete');
 
 create table core.charging_evidence (
   partner_id      uuid        not null,
@@ -1998,7 +1949,7 @@ comment on column core.charging_evidence.sent_sha256 is 'SHA-256 of the bytes th
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
-select private.isolate('core.charging_evidence', 'select, insert');
+select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
 
 create table core.parked_charging (
   partner_id  uuid        not null,
@@ -2032,7 +1983,7 @@ create index parked_charging_names on core.parked_charging using gin (names);
 create index parked_charging_due on core.parked_charging (judge_at) where judge_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
-select private.isolate('core.parked_charging', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
 
 create table core.charging_changes (
   partner_id uuid        not null,
@@ -2053,7 +2004,7 @@ create index charging_changes_unnumbered on core.charging_changes (partner_id, o
 create unique index charging_changes_position on core.charging_changes (partner_id, owner_id, position) where position is not null;
 -- serves: the sweep
 create index charging_changes_age on core.charging_changes (at);
-select private.isolate('core.charging_changes', 'select, insert');
+select private.enable_tenant_policy('core.charging_changes', 'select, insert');
 
 create table core.charging_heads (
   partner_id uuid   not null,
@@ -2063,7 +2014,7 @@ create table core.charging_heads (
   constraint charging_heads_pkey primary key (partner_id, owner_id)
 );
 comment on table core.charging_heads is 'Up to where the changes of a client are numbered, and up to where they were deleted.';
-select private.isolate('core.charging_heads', 'select');
+select private.enable_tenant_policy('core.charging_heads', 'select');
 
 create table core.uploads (
   partner_id uuid        not null,
@@ -2093,7 +2044,7 @@ comment on column core.uploads.decimal is 'The decimal sign that the sender name
 comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
-select private.isolate('core.uploads', 'select, insert, delete');
+select private.enable_tenant_policy('core.uploads', 'select, insert, delete');
 
 create type private.named_charger as (
   place         int,
@@ -2178,7 +2129,7 @@ create index ocpi_connections_previous on core.ocpi_connections (previous_token_
 create index ocpi_connections_registration on core.ocpi_connections (registration_token_hash) where registration_token_hash is not null;
 -- serves: the worker
 create index ocpi_connections_due on core.ocpi_connections (pull_due_at) where pull_due_at is not null;
-select private.isolate('core.ocpi_connections', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.ocpi_connections', 'select, insert, update, delete');
 
 create table core.ocpi_cdrs (
   partner_id  uuid        not null,
@@ -2202,7 +2153,7 @@ comment on column core.ocpi_cdrs.kept_sha256 is 'SHA-256 of what may not change 
 comment on column core.ocpi_cdrs.document is 'What we keep of it: no card, no tariff, no remark.';
 -- serves: whether a CDR was credited, also before it came
 create index ocpi_cdrs_credits on core.ocpi_cdrs (partner_id, owner_id, party, credit_of) where credit_of is not null;
-select private.isolate('core.ocpi_cdrs', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.ocpi_cdrs', 'select, insert, update, delete');
 
 create type private.sent_cdr as (
   place int, party text, id text, kept_sha256 text, sent_sha256 text, document jsonb, kind text, credit_of text, session jsonb, refused text);
@@ -2231,7 +2182,7 @@ comment on table core.ocpp_links is
 comment on column core.ocpp_links.generation is
   'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks for a charger.';
 comment on column core.ocpp_links.boot is 'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
-select private.isolate('core.ocpp_links', 'select, insert, update');
+select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
 
 create table core.ocpp_transactions (
   partner_id     uuid        not null,
@@ -2270,7 +2221,7 @@ comment on column core.ocpp_transactions.clock is 'arrival: the charger''s clock
 comment on column core.ocpp_transactions.end_guessed is 'Ended by a stop that named another transaction. The stop that names this one counts instead.';
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector) where ended_at is null;
-select private.isolate('core.ocpp_transactions', 'select, insert, update');
+select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');
 
 -- supabase/schemas/months/tables.sql
 
@@ -2305,7 +2256,7 @@ comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
-select private.isolate('core.deliveries', 'select, insert');
+select private.enable_tenant_policy('core.deliveries', 'select, insert');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
@@ -2334,7 +2285,7 @@ comment on column core.delivered_months.locked is 'Registered as ERE, or about t
 comment on column core.delivered_months.accepted_kwh is
   'What the register accepted, copied from core.credits, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null if the month is the sum of charging sessions that came in one by one.';
-select private.isolate('core.delivered_months', 'select, insert, update');
+select private.enable_tenant_policy('core.delivered_months', 'select, insert, update');
 
 create view core.replaced_months with (security_invoker = true) as
 select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at
@@ -2423,7 +2374,7 @@ comment on column core.bookings.granted_ere is 'The total that the register gran
 comment on column core.bookings.export_sha256 is 'SHA-256 of the file for the register, when it was first written. The file never changes.';
 -- serves: the one open booking of a quarter
 create unique index bookings_open on core.bookings (partner_id, quarter) where status = 'open';
-select private.isolate('core.bookings', 'select');
+select private.enable_tenant_policy('core.bookings', 'select');
 
 create table core.booking_rows (
   partner_id            uuid           not null,
@@ -2494,7 +2445,7 @@ create index booking_rows_mandate on core.booking_rows (partner_id, mandate_id);
 create index booking_rows_delivery on core.booking_rows (partner_id, delivery_id) where delivery_id is not null;
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
-select private.isolate('core.booking_rows', 'select');
+select private.enable_tenant_policy('core.booking_rows', 'select');
 
 create table core.credits (
   partner_id      uuid           not null,
@@ -2519,7 +2470,7 @@ comment on table core.credits is
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
-select private.isolate('core.credits', 'select');
+select private.enable_tenant_policy('core.credits', 'select');
 
 create type private.judged_month as (
   connection_id uuid,
@@ -2574,7 +2525,7 @@ comment on table core.sales is 'A quantity of ERE of one booking, sold at a pric
 comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
-select private.isolate('core.sales', 'select');
+select private.enable_tenant_policy('core.sales', 'select');
 
 create table core.sale_reversals (
   partner_id  uuid        not null,
@@ -2590,7 +2541,7 @@ create table core.sale_reversals (
 comment on table core.sale_reversals is 'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
 -- serves: the reversals of a sale
 create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
-select private.isolate('core.sale_reversals', 'select');
+select private.enable_tenant_policy('core.sale_reversals', 'select');
 
 create table core.allocations (
   partner_id        uuid           not null,
@@ -2623,11 +2574,11 @@ comment on column core.allocations.account_id is 'As in the row, like owner, per
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
--- serves: what a partner earned by the people it brought, among all that the house sold
+-- serves: what a partner earned by the people it brought, among all that the people's tenant sold
 create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
-select private.isolate('core.allocations', 'select');
+select private.enable_tenant_policy('core.allocations', 'select');
 
 -- supabase/schemas/money/figures/tables.sql
 
@@ -2642,7 +2593,7 @@ create table core.figures (
 );
 comment on table core.figures is 'A delivery year whose figures are published to a tenant: positions then say what it yields. Kept for good.';
 comment on column core.figures.price is 'private.average_price of the year, updated when a sale is recorded or taken back.';
-select private.isolate('core.figures', 'select');
+select private.enable_tenant_policy('core.figures', 'select');
 
 create view core.earned_months with (security_invoker = true) as
 select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.booking_id, r.account_id, r.owner_id, r.fee_pct, r.partner_share_pct,
@@ -2686,7 +2637,7 @@ comment on table core.account_bookings is
   'core.booking_sums for each account of a booking. Each change to a booking stores it, so that a position need not add up a year. Kept as long as the booking.';
 -- serves: the sums of a booking
 create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
-select private.isolate('core.account_bookings', 'select');
+select private.enable_tenant_policy('core.account_bookings', 'select');
 
 create view core.booking_sums with (security_invoker = true) as
 select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from min(m.period))::int as delivery_year, sum(m.kwh) as kwh, sum(m.ere) as ere,
@@ -2712,7 +2663,7 @@ create table core.account_years (
 );
 comment on table core.account_years is
   'core.year_sums for each account and year. private.sum_booking stores it, so that a position reads one row. Kept as long as the bookings.';
-select private.isolate('core.account_years', 'select');
+select private.enable_tenant_policy('core.account_years', 'select');
 
 create view core.year_sums with (security_invoker = true) as
 select b.partner_id, b.account_id, b.delivery_year, b.owner_id, sum(b.kwh) as kwh, sum(b.ere) as ere,
@@ -2774,7 +2725,7 @@ comment on column core.invoices.vat is
 comment on column core.invoices.corrects is 'The invoice that a credit note corrects, at its rate; null for an invoice.';
 -- serves: the credit notes of an invoice
 create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
-select private.isolate('core.invoices', 'select');
+select private.enable_tenant_policy('core.invoices', 'select');
 
 create table core.invoice_entries (
   partner_id        uuid           not null,
@@ -2786,10 +2737,10 @@ create table core.invoice_entries (
   constraint invoice_entries_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id)
 );
 comment on table core.invoice_entries is
-  'An entry of a ledger (the partner''s own, or the house''s) that an invoice charges, each on one. Append-only, kept seven years.';
+  'An entry of a ledger (the partner''s own, or the people''s tenant''s) that an invoice charges, each on one. Append-only, kept seven years.';
 -- serves: the entries of an invoice
 create index invoice_entries_invoice on core.invoice_entries (partner_id, invoice_id);
-select private.isolate('core.invoice_entries', 'select');
+select private.enable_tenant_policy('core.invoice_entries', 'select');
 
 -- supabase/schemas/money/ledger/tables.sql
 
@@ -2809,7 +2760,7 @@ create table core.ledger_accounts (
     ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
     -- a booking's
     ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
-    -- of a sale; of a customer; of a partner; of the service, with the id of the house
+    -- of a sale; of a customer; of a partner; of the service, with the id of the people's tenant
     ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'),
     -- a payee's: what is on its way to their bank, and what arrived there
     ('EUR', 'payout'), ('EUR', 'bank'),
@@ -2820,7 +2771,7 @@ create table core.ledger_accounts (
 );
 comment on table core.ledger_accounts is
   'An account of the ledger: a unit, a kind, and an owner (an account, booking, sale or partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
-select private.isolate('core.ledger_accounts', 'select');
+select private.enable_tenant_policy('core.ledger_accounts', 'select');
 
 create table core.ledger_entries (
   partner_id uuid           not null,
@@ -2846,7 +2797,7 @@ comment on column core.ledger_entries.cause is 'Unique in a tenant: a repeated s
 -- serve: the balance of one account, each a scan of one range
 create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
 create index ledger_entries_credit on core.ledger_entries (partner_id, credit) include (amount);
-select private.isolate('core.ledger_entries', 'select');
+select private.enable_tenant_policy('core.ledger_entries', 'select');
 
 create view core.ledger_balances with (security_invoker = true) as
 select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, coalesce(s.balance, 0) as balance
@@ -2882,7 +2833,7 @@ create table core.ledger_checks (
 );
 comment on table core.ledger_checks is
   'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last result. No personal data.';
-select private.isolate('core.ledger_checks', 'select');
+select private.enable_tenant_policy('core.ledger_checks', 'select');
 
 create type private.check_result as (what text, expected numeric, found numeric, wrong bigint, example text);
 comment on type private.check_result is 'One thing that ledger check compares: what should be, what is, how many things disagree, and the first of them.';
@@ -2973,7 +2924,7 @@ create index payout_lines_reference on core.payout_lines (private.payment_refere
 create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account
 create index payout_lines_account on core.payout_lines (partner_id, account_id) where account_id is not null;
-select private.isolate('core.payout_lines', 'select');
+select private.enable_tenant_policy('core.payout_lines', 'select');
 
 create table core.payout_parts (
   partner_id        uuid           not null,
@@ -2996,7 +2947,7 @@ create table core.payout_parts (
   constraint payout_parts_amount_moves check (amount <> 0)
 );
 comment on table core.payout_parts is
-  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the house''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
+  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the people''s tenant''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'The owner of the ledger account it was taken from.';
 comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
@@ -3005,7 +2956,7 @@ create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 -- serves: deleting an account
 create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
-select private.isolate('core.payout_parts', 'select');
+select private.enable_tenant_policy('core.payout_parts', 'select');
 
 create table core.payout_entries (
   partner_id        uuid           not null,
@@ -3026,7 +2977,7 @@ comment on column core.payout_entries.sold is
   'Whether the sale stood when the line was prepared. If not, amount is below zero, or it gives back what another line subtracted.';
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
-select private.isolate('core.payout_entries', 'select');
+select private.enable_tenant_policy('core.payout_entries', 'select');
 
 create type private.payee as (
   partner_id        uuid,
@@ -3041,6 +2992,17 @@ create type private.payee as (
   -- the IBANs of failed payments that nobody released: [{ciphertext, key_id}], null if there are none
   failed            jsonb,
   reason            text);
+
+create table core.announced_payouts (
+  partner_id uuid not null,
+  payout_id  uuid not null,
+  period     text not null,
+  status     text not null,
+  constraint announced_payouts_pkey primary key (partner_id, payout_id),
+  constraint announced_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
+);
+comment on table core.announced_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
+select private.enable_tenant_policy('core.announced_payouts', 'select');
 
 -- supabase/schemas/outbox/documents/tables.sql
 
@@ -3092,7 +3054,7 @@ create index documents_due on core.documents (due_at) where pdf is null;
 create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);
-select private.isolate('core.documents', 'select, insert, update');
+select private.enable_tenant_policy('core.documents', 'select, insert, update');
 
 -- supabase/schemas/outbox/events/tables.sql
 
@@ -3131,7 +3093,7 @@ create index events_unnumbered on core.events (partner_id, owner_id, arrival) wh
 create index events_age on core.events (created_at);
 -- serves: the reference of a customer who left
 create index events_sharing_ended on core.events (partner_id, user_id) where type = 'customer.sharing_ended';
-select private.isolate('core.events', 'select');
+select private.enable_tenant_policy('core.events', 'select');
 
 create table core.event_heads (
   partner_id uuid   not null,
@@ -3141,21 +3103,10 @@ create table core.event_heads (
   constraint event_heads_pkey primary key (partner_id, owner_id)
 );
 comment on table core.event_heads is 'Up to where each log is numbered, and up to where it was swept.';
-select private.isolate('core.event_heads', 'select');
+select private.enable_tenant_policy('core.event_heads', 'select');
 
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
 comment on type private.occurrence is 'Something that happened to an account: its subject (a connection, a charger), and the data of its event.';
-
-create table core.told_payouts (
-  partner_id uuid not null,
-  payout_id  uuid not null,
-  period     text not null,
-  status     text not null,
-  constraint told_payouts_pkey primary key (partner_id, payout_id),
-  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
-);
-comment on table core.told_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
-select private.isolate('core.told_payouts', 'select');
 
 create table core.webhook_endpoints (
   partner_id          uuid        not null,
@@ -3203,7 +3154,7 @@ comment on column core.webhook_endpoints.warnings is 'How many of the two mails 
 comment on column core.webhook_endpoints.lease_id is 'The worker with this lease sends, until lease_until; no other does.';
 -- serves: the worker, which looks at all that are enabled
 create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
-select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.webhook_endpoints', 'select, insert, update, delete');
 
 create table core.webhook_retries (
   partner_id      uuid        not null,
@@ -3218,7 +3169,7 @@ comment on table core.webhook_retries is
   'Events to be sent to an endpoint out of turn: retries, replays, and pings, which are in no log. next_attempt_at is null once it was given up.';
 -- serves: what is to be sent next to an endpoint
 create index webhook_retries_due on core.webhook_retries (partner_id, endpoint_id, next_attempt_at) where next_attempt_at is not null;
-select private.isolate('core.webhook_retries', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.webhook_retries', 'select, insert, update, delete');
 
 create table core.webhook_attempts (
   partner_id      uuid        not null,
@@ -3241,7 +3192,7 @@ comment on table core.webhook_attempts is 'What was sent and its result, without
 create index webhook_attempts_endpoint on core.webhook_attempts (partner_id, endpoint_id, id desc);
 -- serves: the sweep
 create index webhook_attempts_age on core.webhook_attempts (at);
-select private.isolate('core.webhook_attempts', 'select');
+select private.enable_tenant_policy('core.webhook_attempts', 'select');
 
 -- supabase/schemas/outbox/mail/tables.sql
 
@@ -3289,7 +3240,7 @@ comment on column core.mail_outbox.owner_id is 'The person or CPO client in whos
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
-select private.isolate('core.mail_outbox', 'select, insert');
+select private.enable_tenant_policy('core.mail_outbox', 'select, insert');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
@@ -3325,7 +3276,7 @@ create index notices_due on core.notices (due_at) where due_at is not null;
 create index notices_account on core.notices (partner_id, account_id);
 -- serves: deleting a connection
 create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
-select private.isolate('core.notices', 'select, insert');
+select private.enable_tenant_policy('core.notices', 'select, insert');
 
 -- supabase/schemas/pages/partner/tables.sql
 
@@ -3341,7 +3292,7 @@ create table core.dashboards (
 comment on table core.dashboards is
   'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts when a reader asks, and every night. figures is null, and as_of -infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.failed_at is 'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their turn.';
-select private.isolate('core.dashboards', 'select');
+select private.enable_tenant_policy('core.dashboards', 'select');
 
 create table core.imports (
   partner_id  uuid        not null,
@@ -3370,7 +3321,7 @@ comment on column core.imports.send_invite is 'Whether its customers are mailed;
 create index imports_expiry on core.imports (expires_at);
 -- serves: a person's imports; the deletion of a login
 create index imports_user on core.imports (user_id, created_at desc);
-select private.isolate('core.imports', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.imports', 'select, insert, update, delete');
 create policy "a manager reaches only what they brought" on core.imports as restrictive to api_owner
   using (coalesce((select private.manager_id()), user_id) = user_id);
 
@@ -3390,13 +3341,13 @@ create table core.audit_log (
 comment on table core.audit_log is
   'One row per change that somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
 comment on column core.audit_log.partner_id is
-  'The tenant of the change. The house if it has none: what the operator did to the service, or a person to their own login.';
+  'The tenant of the change. The people''s tenant if it has none: what the operator did to the service, or a person to their own login.';
 -- serves: the history of one account, client or connection
 create index audit_log_subject on core.audit_log (subject_id, id);
 -- serves: the log in the pages of a partner, newest first
 create index audit_log_partner on core.audit_log (partner_id, id desc) where actor ~ '^(partner|operator)';
 create policy "api functions append, and read nothing" on core.audit_log
-  for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));
+  for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.people_tenant()));
 grant insert on core.audit_log to api_owner;
 select private.partition_by_year('core.audit_log');
 
@@ -3422,7 +3373,7 @@ create table core.audit_chains (
 );
 comment on table core.audit_chains is
   'The chain of a tenant''s audit log or ledger: where it ends, and how far its job is. The checkpoint is where it begins after older rows were deleted.';
-select private.isolate('core.audit_chains', 'select');
+select private.enable_tenant_policy('core.audit_chains', 'select');
 
 create table core.audit_links (
   partner_id uuid   not null,
@@ -3436,7 +3387,7 @@ create table core.audit_links (
 );
 comment on table core.audit_links is
   'One link per row of the audit log and the ledger, in the order in which the job saw them. It has the SHA-256 of the row''s content, and a hash over the previous hash and this content. Append-only; only private.chain_rows writes it. No personal data.';
-select private.isolate('core.audit_links', 'select');
+select private.enable_tenant_policy('core.audit_links', 'select');
 
 create table core.audit_seals (
   day   date  not null,
@@ -3548,7 +3499,7 @@ comment on table core.virtual_chargers is
   'What a virtual charger of the sandbox charges, and up to when that was collected, like a maker''s cloud. Empty in production.';
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
-select private.isolate('core.virtual_chargers', 'select, insert, update');
+select private.enable_tenant_policy('core.virtual_chargers', 'select, insert, update');
 
 -- supabase/schemas/access/admission/admit.sql
 
@@ -3638,7 +3589,7 @@ begin
     -- manager_id says that a person asks, for whom customers are pseudonymised
     caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
   else
-    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house());
+    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.people_tenant());
   end if;
   return jsonb_build_object(
     'caller', caller,
@@ -3660,7 +3611,7 @@ begin
     perform private.refuse_admission('wrong_kind');
   end if;
   return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(), 'signed_in_at', began),
     'subject', 'user:' || person);
 end $$;
 
@@ -4209,7 +4160,7 @@ begin
   if checked.refusal is not null then
     return private.refusal(checked.refusal);
   end if;
-  perform private.act_for_partner((checked.client).partner_id);
+  perform private.set_tenant((checked.client).partner_id);
   return json_build_object(
     'name', (checked.client).name,
     'operated_by', coalesce((checked.client).operated_by, (select p.name from core.partners p where p.id = private.partner_id())),
@@ -4234,7 +4185,7 @@ begin
   select * into app from core.oauth_clients c
    where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
   perform private.refuse_if('app_not_found', not found, json_build_object('app', named));
-  perform private.act_for_partner(app.partner_id);
+  perform private.set_tenant(app.partner_id);
   return app;
 end $$;
 
@@ -4540,8 +4491,8 @@ begin
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_code('browser:' || (request ->> 'token_hash'), request ->> 'email', request ->> 'code_hash');
-  -- nobody owns the mail of a code; this function reads nothing else of the house
-  perform private.act_for_partner(private.house()), set_config('app.breadth', 'tenant', true);
+  -- nobody owns the mail of a code; this function reads nothing else of the people's tenant
+  perform private.set_tenant(private.people_tenant()), set_config('app.sees_whole_tenant', 'true', true);
   -- always the same look-ups and rows: the time of the answer must not tell whether we know the address
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');
@@ -4783,6 +4734,53 @@ begin
   return array(select s from unnest(known) s where s = any (wanted));
 end $$;
 
+-- supabase/schemas/access/tenancy/customer_refs.sql
+
+-- References of customers, which a partner gives us back.
+
+-- The AES key of a partner's customer references.
+create function private.customer_key(partner uuid, key text) returns bytea
+language sql immutable
+return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
+
+create function private.encrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.encrypt_block(bytea, bytea) is
+  'AES of one block of 16 bytes, which is a permutation, so no mode is needed. Definer, as private.claim_mac.';
+
+create function private.decrypt_block(block bytea, key bytea) returns bytea
+language plpgsql immutable security definer
+as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
+comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
+
+-- A partner's reference of a customer: always the same, different for every partner, and without meaning to anybody else.
+create function private.customer_ref(person uuid, customer_key bytea) returns text
+language sql immutable
+-- a permutation of the ids, so that whom a reference means is looked up and not looked for
+return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
+
+-- The person of a private.customer_ref, under any key that is still accepted. One of another partner, or made up, is an id that nobody has.
+create function private.customer_named(ref text, partner uuid, key text) returns uuid
+language plpgsql stable
+as $$
+declare
+  each   text;
+  person uuid;
+  first  uuid;
+begin
+  if ref ~ '^cus_[0-9a-f]{32}$' then
+    foreach each in array private.keys_for('customer', key) loop
+      person := encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), private.customer_key(partner, each)), 'hex')::uuid;
+      if exists (select from core.attributions a where a.partner_id = partner and a.user_id = person) then
+        return person;
+      end if;
+      first := coalesce(first, person);
+    end loop;
+  end if;
+  return first;
+end $$;
+
 -- supabase/schemas/access/tenancy/invitations.sql
 
 -- Invitations to manage a partner. The person who proves the invited address manages it; if it has no login, that makes one.
@@ -4836,7 +4834,7 @@ begin
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
   insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
   values (partner, invitation, address, private.reserve_token_hash(input ->> 'token_hash'), private.manager_id());
-  perform private.tell_managers('invited', address, invited_by, array[invited_by]);
+  perform private.mail_managers('invited', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
@@ -4861,7 +4859,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   select * into entered from private.enter_invitation(lock_invitation.token_hash);
-  perform private.act_for_tenant(entered.partner_id);
+  perform private.set_tenant_and_see_all(entered.partner_id);
   select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
   perform private.refuse_if('link_not_open', invitation.id is null or private.invitation_state(invitation) <> 'open');
   return invitation;
@@ -4875,7 +4873,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone'), private.count_visit(request ->> 'address_hash');
   select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_tenant(entered.partner_id);
+  perform private.set_tenant_and_see_all(entered.partner_id);
   return coalesce((
     select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
                              'code_sent', private.code_sent('invitation:' || i.id))
@@ -4921,7 +4919,7 @@ begin
    where i.partner_id = invitation.partner_id and i.id = invitation.id and reserved.manages = invitation.partner_id;
   if reserved.added then
     perform private.audit('partner.manager_added', login.user_id);
-    perform private.tell_managers('joined', invitation.email, null, array[invitation.email]);
+    perform private.mail_managers('joined', invitation.email, null, array[invitation.email]);
   end if;
   return json_build_object('email', invitation.email, 'accepted', reserved.manages = invitation.partner_id);
 end $$;
@@ -5011,7 +5009,7 @@ $$;
 comment on function private.manager_emails(uuid) is 'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 
 -- Mails the managers, and others, that a person was invited, joined, removed or left. by is null for the service. Not to those in but.
-create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
+create function private.mail_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
 as $$
 declare
@@ -5035,7 +5033,7 @@ as $$
    where m.user_id = person and not exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> person)
 $$;
 comment on function private.managed_alone(uuid) is
-  'The name of the active partner that only this person manages, or null. Definer, because they act for the house.';
+  'The name of the active partner that only this person manages, or null. Definer, because they act for the people''s tenant.';
 
 create function private.leave_partner(person uuid, operator text) returns void
 language plpgsql security definer
@@ -5051,16 +5049,16 @@ begin
   if not found then
     return;
   end if;
-  perform private.act_for_partner(left_partner), private.tell_managers('left', email, null, array[email]);
+  perform private.set_tenant(left_partner), private.mail_managers('left', email, null, array[email]);
   if not exists (select from core.partner_managers m where m.partner_id = left_partner) then
     perform private.enqueue_mail('{"template": "managers_changed", "locale": "nl"}', operator, 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
       'change', 'alone', 'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
   end if;
   perform private.audit('partner.manager_removed', person);
-  perform private.act_for_partner(tenant);
+  perform private.set_tenant(tenant);
 end $$;
 comment on function private.leave_partner(uuid, text) is
-  'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the house.';
+  'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the people''s tenant.';
 
 -- supabase/schemas/access/tenancy/operator_clients.sql
 
@@ -5077,7 +5075,7 @@ begin
   perform private.act_as_operator(input);
   select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
   perform private.refuse_if('client_not_found', not found, json_build_object('client', named));
-  perform private.act_for_partner(client.partner_id);
+  perform private.set_tenant(client.partner_id);
   return client;
 end $$;
 
@@ -5218,7 +5216,7 @@ begin
   perform private.act_as_operator(input);
   select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
   perform private.refuse_if('partner_not_found', not found, json_build_object('partner', named));
-  perform private.act_for_partner(partner.id);
+  perform private.set_tenant(partner.id);
   return partner;
 end $$;
 
@@ -5230,14 +5228,14 @@ begin
   return case when input ->> 'partner' is not null then (private.partner_named(input)).id end;
 end $$;
 
--- private.partner_named, but refuses the house, for which nobody acts.
+-- private.partner_named, but refuses the people's tenant, for which nobody acts.
 create function private.business_named(input jsonb) returns core.partners
 language plpgsql
 as $$
 declare
   partner constant core.partners := private.partner_named(input);
 begin
-  perform private.refuse_if('house_has_no_clients', partner.id = private.house());
+  perform private.refuse_if('house_has_no_clients', partner.id = private.people_tenant());
   return partner;
 end $$;
 
@@ -5265,7 +5263,7 @@ begin
   on conflict on constraint partners_slug_key do nothing
   returning * into partner;
   perform private.refuse_if('slug_taken', partner.id is null, json_build_object('slug', slug));
-  perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
+  perform private.set_tenant(partner.id), private.audit('partner.created', partner.id);
   return json_build_object('partner', private.partner_row(partner));
 end $$;
 comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
@@ -5284,7 +5282,7 @@ declare
   changed boolean;
   partner core.partners := private.partner_named(input);
 begin
-  perform private.refuse_if('house_stays_active', partner.id = private.house() and not wanted);
+  perform private.refuse_if('house_stays_active', partner.id = private.people_tenant() and not wanted);
   update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
   changed := found;
   if changed then
@@ -5374,7 +5372,7 @@ begin
   perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id, json_build_object('user', input ->> 'user'));
   if reserved.added then
     perform private.audit('partner.manager_added', person);
-    perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
+    perform private.mail_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
   return json_build_object('changed', reserved.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
@@ -5416,7 +5414,7 @@ comment on function ops.partner_mint_key(jsonb) is
 
 -- supabase/schemas/access/tenancy/partners.sql
 
--- Partners: the tenants, and the service's own tenant among them, the house. Logos are as packages/shared/src/domain/logo/logo.ts wrote them.
+-- Partners: the tenants, and the service's own tenant among them, which people own their data in. Logos are as packages/shared/src/domain/logo/logo.ts wrote them.
 
 -- Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.
 create function private.note_iban_change() returns trigger
@@ -5426,9 +5424,6 @@ begin
   new.iban_changed_at := private.now();
   return new;
 end $$;
-create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
-  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
-
 create trigger note_iban_change before update of iban_ciphertext on core.partners for each row
   when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
 
@@ -5492,6 +5487,11 @@ create function api.read_logo(caller jsonb, request jsonb) returns json
 language sql stable security definer
 as $$ select private.act_as(caller, 'anyone'); select json_build_object('png', private.logo_at(decode(request ->> 'hash', 'hex'))); $$;
 comment on function api.read_logo(jsonb, jsonb) is 'The picture at the address of a logo: {hash} to {png}, base64, null if there is none.';
+
+-- The tenant of this transaction, read through row-level security.
+create function private.own_partner() returns core.partners
+language plpgsql stable
+as $$ begin return (select p from core.partners p where p.id = private.partner_id()); end $$;
 
 -- supabase/schemas/access/tenancy/people.sql
 
@@ -5612,7 +5612,7 @@ declare
   held   record;
 begin
   -- a partner's log would tell that the address had a login
-  perform private.act_for_partner(private.house());
+  perform private.set_tenant(private.people_tenant());
   update auth.users u
      set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
          confirmation_token = '', recovery_token = '', reauthentication_token = '',
@@ -5638,7 +5638,7 @@ begin
   -- the charger stays; it connects again with a password that its owner is shown
   update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
    where c.user_id = person and c.ocpp_password_hash is not null;
-  perform private.audit('login.secured', person), private.act_for_partner(tenant);
+  perform private.audit('login.secured', person), private.set_tenant(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -5652,7 +5652,7 @@ declare
   tenant constant uuid := private.partner_id();
 begin
   delete from auth.users u where u.id = person;
-  perform private.act_for_partner(private.house()), private.audit('login.replaced', person), private.act_for_partner(tenant);
+  perform private.set_tenant(private.people_tenant()), private.audit('login.replaced', person), private.set_tenant(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -5708,9 +5708,9 @@ begin
    where u.id = login.id;
   -- in the service's own name; the caller may act for a tenant
   acting := private.partner_id();
-  perform private.act_for_partner(private.house()),
+  perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':' || gen_random_uuid()),
-          private.act_for_partner(acting);
+          private.set_tenant(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
   'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
@@ -6298,6 +6298,9 @@ begin
   return account;
 end $$;
 
+create trigger note_iban_change before update of iban_ciphertext on core.accounts for each row
+  when (new.iban_ciphertext is distinct from old.iban_ciphertext) execute function private.note_iban_change();
+
 -- supabase/schemas/customers/accounts/connections.sql
 
 -- Connections: an EAN at an address, and the results of its checks against the EAN register. Connections whose addresses agree share one.
@@ -6439,11 +6442,11 @@ begin
 end $$;
 
 -- Tells the signatory that the client changed the IBAN. On production the first five of a day at once, the others together at its end.
-create function private.tell_of_iban(before core.accounts, last4 text) returns void
+create function private.notify_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 as $$
 declare
-  told constant bigint := (select count(*) from core.notices n
+  notified constant bigint := (select count(*) from core.notices n
                             where n.partner_id = before.partner_id and n.account_id = before.id and n.kind = 'payout_iban_changed'
                               and n.created_at > private.now() - interval '1 day');
 begin
@@ -6451,7 +6454,7 @@ begin
      or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
                      where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null) then
     return;
-  elsif told < 5 or private.is_sandbox() then
+  elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || gen_random_uuid(),
                            jsonb_build_object('iban_last4', last4));
   else
@@ -6478,7 +6481,7 @@ begin
       return private.need('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
     elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
-      perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
+      perform private.store_iban(account, iban), private.notify_of_iban(stored, iban ->> 'last4');
     end if;
   end if;
   return private.account_answer(account, true);
@@ -6684,7 +6687,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('connection_not_found', cardinality(candidates) = 0, json_build_object('connection', named));
   perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1, json_build_object('connection', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
   return connection;
@@ -6764,7 +6767,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('account_not_found', cardinality(candidates) = 0, json_build_object('account', named));
   perform private.refuse_if('account_ambiguous', cardinality(candidates) > 1, json_build_object('account', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return candidates[1];
 end $$;
 
@@ -6845,6 +6848,34 @@ begin
 end $$;
 comment on function ops.connection_archive(jsonb) is
   'Archives a connection: {connection} to {changed, connection}. Revokes a signed mandate, voids open links, and frees the EAN and chargers. It stays listed.';
+
+-- supabase/schemas/customers/accounts/signatories.sql
+
+-- Signatories of a CPO's customers, by their address.
+
+-- The accounts of CPO clients that the signatory at an address signed for, a hundred at most. Only definers call it: it crosses tenants.
+create function private.signed_accounts(address text) returns setof core.accounts
+language plpgsql stable rows 1
+as $$
+begin
+  return query
+    select a.*
+      from core.partners p
+      -- nobody has more accounts, except a CPO that gave its own address for all customers. The limit bounds the cost
+      -- of a look-up, per partner: so a CPO that gives the address of another CPO's customer displaces nothing
+      cross join lateral (select s.account_id from core.signatories s where s.email = address and s.partner_id = p.id limit 1000) s
+      join core.accounts a on a.partner_id = p.id and a.id = s.account_id
+      join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null
+     where p.is_active and exists (select from core.oauth_clients k where k.partner_id = p.id) and exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                    where c.partner_id = a.partner_id and c.account_id = a.id and m.document is not null)
+     order by a.created_at desc, a.id
+     limit 100;
+end $$;
+
+create function private.signs(address text) returns boolean
+language plpgsql stable security definer
+as $$ begin return exists (select from private.signed_accounts(address)); end $$;
+comment on function private.signs(text) is 'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
 
 -- supabase/schemas/customers/accounts/update_connection.sql
 
@@ -6947,10 +6978,10 @@ comment on function api.update_connection(jsonb, jsonb) is
 
 -- After signing: the customer adds what they postponed, or ends the mandate.
 
--- From here the transaction acts for the person of the draft, in the house.
+-- From here the transaction acts for the person of the draft, in the people's tenant.
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
-as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
+as $$ begin perform private.act_for_person(private.people_tenant(), draft.user_id); end $$;
 
 -- The active connection of an account with a signed mandate, or the one that may be signed for again, locked. Null if there is none.
 create function private.mandated_connection(account uuid, to_sign_again boolean default false) returns uuid
@@ -6993,7 +7024,7 @@ begin
   elsif before is not null and request -> 'missing' = 'true' then
     return null;
   elsif before is not null then
-    perform private.act_for_partner(draft.partner_id);
+    perform private.set_tenant(draft.partner_id);
     if before = request #>> '{iban,last4}' and request ->> 'code_hash' is null then
       return null;
     end if;
@@ -7007,7 +7038,7 @@ begin
     perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
   return null;
 end $$;
@@ -7114,7 +7145,7 @@ begin
   if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
     draft := null;
   end if;
-  perform private.act_for_tenant(draft.partner_id);
+  perform private.set_tenant_and_see_all(draft.partner_id);
   if current_setting('app.caller_kind') = 'sandbox' then
     perform private.only_in_sandbox();
   else
@@ -7214,7 +7245,7 @@ create function private.what_may_be_signed(facts jsonb, connection uuid, partner
 language sql stable
 as $$
   select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
-                            'offer', private.offer(private.house(), 'service_pays_customer'))
+                            'offer', private.offer(private.people_tenant(), 'service_pays_customer'))
 $$;
 
 -- What a withdrawal today leaves and loses: {covered_until, month, lost_kwh}. Whole months before it stay covered.
@@ -7239,7 +7270,7 @@ language sql stable security definer
 as $$ select private.connection_facts(connection) || coalesce((select jsonb_build_object('partner_name', private.partner_full_name(partner))
                                                                 from core.attributions t where t.partner_id = partner.id and t.user_id = private.user_id()), '{}') $$;
 comment on function private.renewal_facts(uuid, core.partners) is
-  'The facts of a person''s connection in the house, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
+  'The facts of a person''s connection in the people''s tenant, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
 
 -- What an active draft led to. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb
@@ -7279,9 +7310,9 @@ begin
     join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     join core.mandates m on m.partner_id = c.partner_id and m.id = k.mandate_id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
-   where c.partner_id = private.house() and c.account_id = draft.account_id
+   where c.partner_id = private.people_tenant() and c.account_id = draft.account_id
    order by c.status, m.created_at desc limit 1;
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
 
@@ -7356,7 +7387,7 @@ begin
   view := view || jsonb_build_object('email', draft.email, 'code_sent', private.code_sent('claim:' || draft.id));
   if not private.is_proven(draft, request -> 'session') or state = 'open' and draft.status <> 'claimed' then
     -- the link alone shows nothing of what is known or typed, but what anybody may earn
-    return view || jsonb_build_object('offer', private.offer(private.house(), 'service_pays_customer'),
+    return view || jsonb_build_object('offer', private.offer(private.people_tenant(), 'service_pays_customer'),
                                       'fee_pct', (private.own_partner()).default_fee_pct);
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
@@ -7587,7 +7618,7 @@ comment on function api.use_sign_in_link(jsonb, jsonb) is
 
 -- Signing: the draft becomes an account in the service's own tenant.
 
--- Opens the account of a signed claim in the house, with a charger if one was chosen. The caller has reserved the EAN.
+-- Opens the account of a signed claim in the people's tenant, with a charger if one was chosen. The caller has reserved the EAN.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 as $$
@@ -7602,15 +7633,15 @@ begin
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
   values
-    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+    (private.people_tenant(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
      case when facts ->> 'type' <> 'particulier' then
        jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
      draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
-  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
+  values (private.people_tenant(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
-  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+  values (private.people_tenant(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
           case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
@@ -7618,7 +7649,7 @@ begin
   perform private.add_own_charger(account, connection, answers);
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
   perform private.record_signature(connection, null, facts, request, draft.partner_id);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   return account;
 end $$;
 
@@ -7637,14 +7668,14 @@ begin
   connection := private.mandated_connection(draft.account_id, to_sign_again => true);
   perform private.refuse_if('claim_not_open', connection is null);
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;
   perform private.enter_account(draft);
   mandate := private.record_signature(connection, null, facts, request);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || mandate);
   return json_build_object('ok', true);
 end $$;
@@ -7778,6 +7809,59 @@ end $$;
 comment on function api.save_claim(jsonb, jsonb) is
   'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
 
+-- supabase/schemas/customers/drafts/auth_link.sql
+
+-- POST /partner/drafts/auth-link.
+
+create function api.issue_auth_link(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  draft      core.drafts;
+  status     text;
+  customer   record;
+  registered text;
+  target     text;
+  link       uuid;
+  wanted     boolean;
+  email_sent boolean := false;
+begin
+  perform private.act_as(caller, 'partner');
+  -- of several drafts the newest that can be claimed; parallel calls for one draft queue here, so that one link is left
+  select * into draft from core.drafts d
+   where d.partner_id = private.partner_id()
+     and (input ->> 'draft_id' is null or d.id = (input ->> 'draft_id')::uuid)
+     and (input ->> 'email' is null or d.email = input ->> 'email')
+   order by private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
+     for no key update;
+  perform private.refuse_if('draft_not_found', draft.id is null);
+  select p.return_url into registered from core.partners p where p.id = draft.partner_id;
+  target := coalesce(input ->> 'return_url', registered);
+  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(target, registered));
+  status := private.draft_status(draft);
+  select * into customer from private.draft_login(draft);
+  perform private.refuse_if('draft_not_claimable', status in ('expired', 'conflict') or status = 'active' and not customer.empty, json_build_object(
+    'status', status, 'reason', case status when 'active' then 'already_active' else status end));
+  update core.draft_links l set expires_at = private.now()
+   where l.partner_id = draft.partner_id and l.draft_id = draft.id and l.used_at is null and l.expires_at > private.now();
+  insert into core.draft_links (partner_id, draft_id, token_hash, return_url, expires_at)
+  values (draft.partner_id, draft.id, private.reserve_token_hash(input ->> 'token_hash'), target, private.now() + interval '300 seconds')
+  returning id into link;
+  wanted := (input ->> 'send_email')::boolean and not private.opted_out(draft.email, input #>> '{links,key}');
+  if wanted then
+    email_sent := 0 = private.enqueue_mails(jsonb_build_object('template', 'sign_in', 'locale', coalesce(draft.locale, (private.own_partner()).locale, 'nl'),
+                                                                 'content', jsonb_build_object('link', input -> 'auth_url'), 'key', input #> '{links,key}'), (
+      select jsonb_build_array(jsonb_build_object('recipient', draft.email, 'cause', 'claim_sign_in:' || draft.id || ':' || link,
+               'content', private.letter_content(draft, private.partner_brand(p), input -> 'links')))
+        from core.partners p where p.id = draft.partner_id));
+  end if;
+  perform private.audit('draft.auth_link_issued', draft.id);
+  return json_build_object('ok', true, 'auth_url', input ->> 'auth_url', 'expires_in', 300,
+                           'resume', customer.user_id is not null, 'return_url', target, 'email_sent', email_sent, 'mail_limit', wanted and not email_sent);
+end $$;
+comment on function api.issue_auth_link(jsonb, jsonb) is
+  'POST /partner/drafts/auth-link: {draft_id, email, return_url, token_hash, auth_url, send_email, links}. A newer link voids the older. With send_email the customer gets it by mail, unless they opted out or reached today''s limit (mail_limit).';
+
 -- supabase/schemas/customers/drafts/drafts.sql
 
 -- Drafts: a partner uploads and withdraws them, and a customer turns one into an account.
@@ -7793,10 +7877,10 @@ as $$
 begin
   user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
   empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-                        where a.partner_id = private.house() and (a.id = draft.account_id or a.user_id = draft_login.user_id));
+                        where a.partner_id = private.people_tenant() and (a.id = draft.account_id or a.user_id = draft_login.user_id));
 end $$;
 comment on function private.draft_login(core.drafts) is
-  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
+  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the people''s tenant.';
 
 create function private.release_customer(person uuid, partner uuid) returns void
 language sql security definer
@@ -7852,6 +7936,11 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_draft(jsonb, jsonb) is 'POST /partner/drafts/withdraw: {draft_id}. Refused with draft_not_found, draft_active.';
+
+create function private.own_drafts() returns json
+language plpgsql stable security definer
+as $$ begin return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active'); end $$;
+comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
 
 -- supabase/schemas/customers/drafts/import.sql
 
@@ -8223,7 +8312,7 @@ grant execute on function api.due_draft_lookups(jsonb, jsonb) to edge_slow;
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language sql security definer
 as $$
-  select private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  select private.act_as(caller, 'worker'), private.set_tenant((due ->> 'partner_id')::uuid);
   select private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 $$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'Stores the EAN register''s answer for a due draft; null if it no longer waits.';
@@ -8535,10 +8624,10 @@ declare
   turned private.occurrence[];
 begin
   with now_so as (
-    update core.accounts a set eligibility_told = g.ere_eligible
+    update core.accounts a set eligibility_announced = g.ere_eligible
       from core.account_gates g
      where a.partner_id = tenant and a.id = any (accounts) and a.client_id is not null
-       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_told
+       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_announced
     returning a.id, g.ere_eligible, g.checklist
   )
   select array_agg(row(n.id, null, jsonb_build_object('ere_eligible', n.ere_eligible, 'checklist', n.checklist))::private.occurrence order by n.id)
@@ -8770,7 +8859,7 @@ as $$
    where c.partner_id = private.partner_id() and c.id = connection
 $$;
 comment on function private.terms_of(uuid, uuid) is
-  'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the house and their partner is another tenant.';
+  'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the people''s tenant and their partner is another tenant.';
 
 -- Ends the signed mandate of a connection, and one for the years after it. A customer's withdrawal leaves the whole months before it.
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void
@@ -8882,7 +8971,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   link := private.link_by_token(request ->> 'token_hash');
-  perform private.act_for_tenant(link.partner_id), set_config('app.caller_kind', 'signatory', true);
+  perform private.set_tenant_and_see_all(link.partner_id), set_config('app.caller_kind', 'signatory', true);
   return link;
 end $$;
 
@@ -8983,7 +9072,7 @@ begin
     'locale', coalesce(link.locale, partner.locale),
     'code_sent', private.code_sent('mandate:' || link.id),
     'partner_name', partner.name,
-    'brand', case when partner.id <> private.house() then private.partner_brand(partner) end,
+    'brand', case when partner.id <> private.people_tenant() then private.partner_brand(partner) end,
     'return_url', link.return_url,
     'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
     'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,
@@ -9480,7 +9569,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
   perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named, 'partner', input -> 'partner'));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;
 
@@ -9557,7 +9646,7 @@ begin
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop
-    perform private.act_for_partner(tenant);
+    perform private.set_tenant(tenant);
     opened := opened || private.open_booking(tenant, wanted, run);
   end loop;
   return json_build_object(
@@ -9710,7 +9799,7 @@ begin
   select * into line from core.booking_rows r
    where r.partner_id = any (array(select p.id from core.partners p)) and r.id = private.as_uuid(input ->> 'row');
   perform private.refuse_if('row_not_found', not found, json_build_object('row', input ->> 'row'));
-  perform private.act_for_partner(line.partner_id);
+  perform private.set_tenant(line.partner_id);
   booking := private.lock_booking(line.partner_id, line.booking_id);
   select * into line from core.booking_rows r where r.partner_id = line.partner_id and r.id = line.id;
   changed := private.reverse_credit(line, reason);
@@ -9838,7 +9927,7 @@ as $$
                case when s.due > p.taken then json_build_object('step', 'pay')
                     when s.ere > 0 then json_build_object('step', case when exists (
                       select from core.partners p cross join lateral private.share_entries(p.id) e
-                       where p.id <> private.house() and tenant.id in (p.id, private.house()) and e.quarter = quarter_state.quarter
+                       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant()) and e.quarter = quarter_state.quarter
                        group by p.id having sum(e.amount) <> 0) then 'invoice' else 'done' end)
                     when d.left_out > 0 then json_build_object('step', 'preview')
                     when d.months > 0 then json_build_object('step', 'done')
@@ -9954,7 +10043,7 @@ begin
            case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
            c.ean_exclusive, coalesce(c.full_name, m.signed_name), c.postal_code, c.house_number, c.house_number_addition, c.street, c.city,
            m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
-           -- a person is in the house, and belongs to whoever had brought them by that month
+           -- a person is in the people's tenant, and belongs to whoever had brought them by that month
            case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by
                 else private.brought_by_then(c.user_id, j.period) end,
            h.brands, h.models, h.serials, j.flags
@@ -10040,6 +10129,98 @@ begin
   perform private.release_charging_sessions(connections, months);
 end $$;
 
+-- supabase/schemas/money/figures/ere_positions.sql
+
+-- GET /v1/ere-positions.
+
+-- What the latest of these years with months that count yields for an account, else what the first does.
+create function private.latest_ere(account uuid, years int[]) returns json
+language plpgsql stable
+as $$
+declare
+  year constant int := (
+    select max(extract(year from m.period))
+      from core.connections c join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
+     where c.partner_id = private.partner_id() and c.account_id = account and extract(year from m.period) = any (years));
+begin
+  return (select p.answer -> 'ere' from private.positions(array[coalesce(year, years[1])]) p where p.partner_id = private.partner_id() and p.account_id = account);
+end $$;
+
+-- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the latest of these years with
+-- months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with
+-- six. Planned as part of the calling statement.
+create function private.positions(years int[])
+returns table (partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text, answer json)
+language sql stable
+begin atomic
+  with published as materialized (
+    select f.delivery_year, f.price, f.published_at, k.renewable_share, k.ere_per_kwh
+      from core.figures f
+      join core.ere_factors k on k.delivery_year = f.delivery_year
+     where f.partner_id = private.partner_id() and f.delivery_year = years[1])
+  select g.partner_id, g.account_id, g.client_id, g.created_at, g.cpo_external_ref, row_to_json(r)
+    from core.account_gates g
+    -- the months are read once, for the list and for what nobody booked of the newest year
+    cross join lateral (
+      select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
+             sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh,
+             sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
+             max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
+        from core.connections c
+        -- the days of the newest year that its mandates cover: a sub-select makes the year once; offset 0, else the view adds up the whole tenant
+        left join lateral (
+          select k.covered * (select datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1)))) as newest
+            from core.connection_coverage k
+           where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
+        join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+       where c.partner_id = g.partner_id and c.account_id = g.account_id) d
+    left join core.account_years s on s.partner_id = g.partner_id and s.account_id = g.account_id and s.delivery_year = years[1]
+    left join lateral (
+      select case
+        when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
+        -- by hand, as private.month_json
+        else concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
+                    ',"renewable_share":', p.renewable_share, ',"ere_per_kwh":', p.ere_per_kwh,
+                    ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2), ',',
+                    coalesce(s.ere_json, '"ere_registered":0.00,"ere_sold":0.00,"reserved_ere":0.00'), ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',',
+                    coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
+                    private.iso(greatest(p.published_at, s.changed_at, d.open_at)), '"}')::json end as ere
+        from published p) e on true
+    cross join lateral (
+      select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
+             concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
+end;
+
+create function api.list_ere_positions(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  years     int[];
+  found     uuid[];
+  positions json;
+begin
+  perform private.act_as(caller, 'cpo');
+  years := array(
+    select f.delivery_year from core.figures f
+     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int, f.delivery_year)
+     order by f.delivery_year desc);
+  if query ->> 'cpo_external_ref' is null then
+    found := private.account_page(query);
+    positions := (
+      select json_agg(p.answer order by p.created_at desc, p.account_id desc)
+        from private.positions(years) p
+       where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
+  else
+    -- what integrators ask for most, without looking the account up first: 20 us of 280
+    select array_agg(p.account_id), json_agg(p.answer) into found, positions
+      from private.positions(years) p
+     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
+  end if;
+  return private.page_answer('positions', positions, found, query);
+end $$;
+comment on function api.list_ere_positions(jsonb, jsonb) is
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, for the requested year if one is.';
+
 -- supabase/schemas/money/figures/figures.sql
 
 -- Figures: what a delivery year yields, once the operator publishes it.
@@ -10119,6 +10300,60 @@ begin
   return true;
 end $$;
 
+-- supabase/schemas/money/figures/operator_factors.sql
+
+-- The operator on factors: what a kWh of a year is worth.
+
+create function private.factor_row(factor core.ere_factors) returns json
+language sql stable
+as $$
+  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
+                           'bookable_until', factor.bookable_until)
+$$;
+
+create function ops.factor_list(input jsonb) returns json
+language sql stable security definer
+as $$
+  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
+$$;
+comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
+
+create function ops.factor_set(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  year   constant int := (input ->> 'delivery_year')::int;
+  share  constant numeric := private.as_decimal(input ->> 'share', 4);
+  before core.ere_factors;
+  after  core.ere_factors;
+begin
+  perform private.act_as_operator(input);
+  if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
+     or (input ? 'bookable_until' and private.as_day(input ->> 'bookable_until') is null) then
+    perform private.refuse('invalid_factor');
+  end if;
+  -- a booking that is submitted now holds the row that it judges by, and is seen below
+  select * into before from core.ere_factors f where f.delivery_year = year for update;
+  perform private.refuse_if('factor_missing', not found and share is null, json_build_object('delivery_year', year));
+  perform private.refuse_if('factor_in_use', share <> before.renewable_share and exists (
+      select from core.bookings b
+        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
+       where extract(year from b.quarter) = year
+         -- a booking of which everything was rejected or taken back counts too
+         and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id))),
+    json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
+  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
+  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
+  on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
+  returning * into after;
+  if after is distinct from before then
+    perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
+  end if;
+  return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
+end $$;
+comment on function ops.factor_set(jsonb) is
+  'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';
+
 -- supabase/schemas/money/figures/operator_figures.sql
 
 -- The operator on figures: publish a year.
@@ -10147,7 +10382,7 @@ begin
   perform private.refuse_if('factor_missing', not exists (select from core.ere_factors f where f.delivery_year = year),
     json_build_object('delivery_year', year));
   for tenant in select p.id from core.partners p where chosen is null or p.id = chosen order by p.id loop
-    perform private.act_for_partner(tenant);
+    perform private.set_tenant(tenant);
     if private.publish_figures(tenant, year) then
       made := true;
       perform private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));
@@ -10187,7 +10422,7 @@ begin
   return query
   with account as materialized (
     select a.partner_id, a.id from core.ledger_accounts a
-     where a.partner_id = any (array[share_entries.partner, private.house()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
+     where a.partner_id = any (array[share_entries.partner, private.people_tenant()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
   ), entry as materialized (
     select e.partner_id, e.id, e.cause, e.amount
       from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id where e.cause like 'allocation:%'
@@ -10256,10 +10491,10 @@ begin
     return null;
   end if;
   if invoice.vat <> 0 then
-    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
+    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.people_tenant(), 'vat', partner.id)]);
   end if;
   insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id);
-  perform private.act_for_partner(partner.id),
+  perform private.set_tenant(partner.id),
           private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
   return invoice;
 end $$;
@@ -10374,9 +10609,9 @@ begin
     json_build_object('quarter', private.quarter_name(wanted)));
   for partner in
     select p.* from core.partners p
-     where p.id <> private.house() and (chosen is null or p.id = chosen)
+     where p.id <> private.people_tenant() and (chosen is null or p.id = chosen)
        and exists (select from core.ledger_accounts a
-                    where a.partner_id = any (array[p.id, private.house()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
+                    where a.partner_id = any (array[p.id, private.people_tenant()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
      order by p.id
   loop
     for invoice in select * from private.issue_invoices(partner, wanted, session_user) loop
@@ -10580,13 +10815,13 @@ as $$
   ), got as (
     select k.kind, k.owner, k.amount
       from core.allocations a
-     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.house()), a.partner_share),
-                                ('service', private.house(), a.fee - a.partner_share)) k (kind, owner, amount)
+     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.people_tenant()), a.partner_share),
+                                ('service', private.people_tenant(), a.fee - a.partner_share)) k (kind, owner, amount)
      where a.partner_id = tenant and a.reversal_id is null
     union all
     select k.kind, k.owner, k.amount
       from core.invoices i
-     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.house(), -i.vat)) k (kind, owner, amount)
+     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.people_tenant(), -i.vat)) k (kind, owner, amount)
      where i.partner_id = tenant
     union all
     select p.kind, p.payee_id, -p.amount
@@ -10969,7 +11204,7 @@ begin
   perform private.return_lines(array[line]), private.withdraw_statement(line);
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
-  perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  perform private.set_tenant(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
   perform private.emit_payouts('payout.failed', array[line]);
   if line.account_id is not null then
     perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
@@ -11315,7 +11550,7 @@ begin
       lost := lost + 1;
     end if;
   end loop;
-  perform private.act_for_partner(null);
+  perform private.set_tenant(null);
   if batch.status = 'exported' then
     paid := private.pay_lines(batch.id);
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now() where b.id = batch.id returning * into batch;
@@ -11430,7 +11665,7 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
-    perform private.act_for_partner(line.partner_id);
+    perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason
@@ -11475,16 +11710,54 @@ end $$;
 comment on function ops.payout_show(jsonb) is
   'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it leaves an audit row.';
 
-create function ops.payout_overview(input jsonb) returns json
-language plpgsql security definer
+-- supabase/schemas/money/payouts/partner_payouts.sql
+
+-- What a partner earned, by quarter of delivery.
+
+-- The id of what a partner earned in a quarter of delivery; it never changes.
+create function private.payout_id(partner uuid, quarter date) returns uuid
+language sql immutable
+return md5('payout ' || partner::text || ' ' || quarter)::uuid;
+
+create function private.partner_payouts(partner uuid) returns json
+language plpgsql stable security definer
 as $$
 declare
-  account constant core.accounts := private.account_named(input);
+  tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
-  perform private.audit('account.overview_read', account.id);
-  return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
+  return (
+    with paid as materialized (
+      select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner', partner_payouts.partner) p
+    ), part as materialized (
+      select b.quarter, a.account_id, a.row_id, a.ere, a.partner_share, k.accepted_kwh, coalesce(p.state, 'paid') as state, p.paid_at
+        from core.allocations a
+        join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+        join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+        join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+        left join paid p on p.allocation_id = a.id
+       where a.partner_id = any (tenants) and a.share_partner_id = partner_payouts.partner and a.reversal_id is null
+    ), quarter as (
+      select p.quarter, count(distinct p.account_id) as customers, sum(p.ere) as ere, sum(p.partner_share) as share,
+             (select sum(r.accepted_kwh) from (select distinct q.row_id, q.accepted_kwh from part q where q.quarter = p.quarter) r) as kwh,
+             case when sum(p.partner_share) = 0 then 'none_due'
+                  when bool_and(p.state = 'paid') then 'paid'
+                  when bool_or(p.state = 'failed') then 'failed'
+                  when bool_and(p.state in ('paid', 'approved')) then 'approved'
+                  else 'pending' end as status,
+             max(p.paid_at) as paid_at
+        from part p group by p.quarter
+    )
+    select coalesce(json_agg(json_build_object(
+             'payout_id', private.payout_id(partner_payouts.partner, q.quarter), 'period', private.quarter_name(q.quarter), 'status', q.status,
+             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
+             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
+      from quarter q
+      left join lateral (
+        select sum(i.vat) as vat, (array_agg(private.invoice_number(i) order by i.year desc, i.number desc))[1] as number
+          from core.invoices i where i.partner_id = partner_payouts.partner and i.quarter = q.quarter) i on true);
 end $$;
-comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It shows a person''s data, so it leaves an audit row.';
+comment on function private.partner_payouts(uuid) is
+  'What a partner earned by quarter of delivery, from the first sale on. It is of its CPO accounts, and of the people it brought, from the month of attachment. Definer, because what people own is in the people''s tenant; it discloses sums.';
 
 -- supabase/schemas/money/payouts/payees.sql
 
@@ -11586,7 +11859,7 @@ as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
       or exists (select from core.attributions t
-                   join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+                   join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 
@@ -11699,7 +11972,7 @@ end $$;
 comment on function api.list_settlements(jsonb, jsonb) is
   'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment first.';
 
-create function api.write_settlements(caller jsonb, query jsonb) returns json
+create function api.export_settlements(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
@@ -11712,7 +11985,7 @@ begin
       from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;
-comment on function api.write_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';
+comment on function api.export_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';
 
 -- supabase/schemas/money/sales/allocate.sql
 
@@ -11775,8 +12048,8 @@ begin
     cross join lateral (values
       ('ere', 'ERE', a.ere, 'unsold', sale.booking_id, 'sold', sale.booking_id),
       ('net', 'EUR', a.net, 'buyer', sale.id, 'customer', a.account_id),
-      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.house())),
-      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.house())
+      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.people_tenant())),
+      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.people_tenant())
     ) p (what, unit, amount, debit_kind, debit_owner, credit_kind, credit_owner);
   perform private.post(sale.partner_id, postings);
   return cardinality(postings) / 4;
@@ -11821,7 +12094,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('sale_not_found', cardinality(candidates) = 0, json_build_object('sale', named));
   perform private.refuse_if('sale_ambiguous', cardinality(candidates) > 1, json_build_object('sale', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return candidates[1];
 end $$;
 
@@ -11990,7 +12263,7 @@ begin
   perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
   perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
             select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),
-          private.tell_payouts(array(
+          private.announce_payouts(array(
             select distinct a.share_partner_id from core.allocations a
              where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;
@@ -12154,7 +12427,7 @@ begin
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, coalesce(private.partner_id(), private.house()), subject,
+    action, coalesce(private.partner_id(), private.people_tenant()), subject,
     case when private.manager_id() is null then details else details || jsonb_build_object('manager_id', private.manager_id()) end,
     nullif(current_setting('app.request_id', true), ''));
 end $$;
@@ -12671,7 +12944,7 @@ begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}'
      where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
-  ), told as (
+  ), announced as (
     insert into core.events (partner_id, owner_id, type, subject_id, data)
     select e.partner_id, e.partner_id, 'draft.expired', e.id, '{"status": "expired"}' from ended e
   ), dropped as (
@@ -12724,7 +12997,7 @@ begin
       from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
+    perform private.set_tenant(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;
@@ -12787,7 +13060,7 @@ declare
   checked    record;
   result     text;
 begin
-  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  perform private.act_as(caller, 'worker'), private.set_tenant((due ->> 'partner_id')::uuid);
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (due ->> 'connection_id')::uuid for update;
   -- corrected, archived or settled by an operator meanwhile: that result stands
@@ -12910,7 +13183,7 @@ begin
   ), noted as (
     insert into core.audit_log (actor, action, partner_id, subject_id)
     select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
            jsonb_build_object('valid_until', (e.mandate).valid_until)
@@ -12954,14 +13227,14 @@ as $$
      where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:' || m.id || ':' || r.reminder)
      limit 10000 for key share of a skip locked
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
            jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
       from ending e
     on conflict on constraint notices_cause_key do nothing
     returning 1)
-  select count(*) from told
+  select count(*) from announced
 $$;
 comment on function private.announce_endings() is
   'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. Definer: every tenant at once.';
@@ -12980,12 +13253,12 @@ as $$
        and cardinality(private.still_missing(a)) > 0
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
      limit 10000 for key share of a skip locked
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
     select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing', 'something_missing:' || a.account_id from asked a
     on conflict on constraint notices_cause_key do nothing
     returning 1)
-  select count(*) from told
+  select count(*) from announced
 $$;
 comment on function private.announce_missing() is
   'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at once.';
@@ -13434,7 +13707,7 @@ begin
     exit when deleted >= size;
   end loop;
   -- GET /partner/payouts no longer lists these quarters
-  delete from core.told_payouts t where t.period < private.quarter_name(border);
+  delete from core.announced_payouts t where t.period < private.quarter_name(border);
   return deleted;
 end $$;
 
@@ -13946,7 +14219,7 @@ create function api.store_document(caller jsonb, rendered jsonb) returns json
 language plpgsql security definer
 as $$
 begin
-  perform private.act_as(caller, 'worker'), private.act_for_partner((rendered ->> 'partner_id')::uuid);
+  perform private.act_as(caller, 'worker'), private.set_tenant((rendered ->> 'partner_id')::uuid);
   update core.documents d
      set pdf = decode(rendered ->> 'pdf', 'base64'), sha256 = rendered ->> 'sha256', rendered_at = private.now()
    where d.partner_id = private.partner_id() and d.id = (rendered ->> 'id')::uuid and d.pdf is null;
@@ -14074,110 +14347,6 @@ as $$
     join core.partners p on p.id = i.partner_id
    where i.partner_id = document.partner_id and i.id = document.invoice_id
 $$;
-
--- supabase/schemas/outbox/events/books.sql
-
--- Events of money: booked months, sales, payouts. They are written set by set, because a booking has thousands.
-
--- Writes one event for each account with months among these booking rows. Only definers call it, as private.emit_all.
-create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
-language plpgsql
-as $$
-begin
-  -- what people have is in the house, and no partner sees months of theirs
-  if tenant <> private.house() then
-    perform private.emit_all(tenant, emit_months.type, array(
-      select row(r.account_id, r.booking_id, jsonb_build_object(
-               'periods', jsonb_agg(distinct r.period order by r.period),
-               'status', case emit_months.type when 'account.months_locked' then 'submitted' when 'account.months_reopened' then 'staged'
-                                               else replace(emit_months.type, 'account.months_', '') end))::private.occurrence
-        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
-       group by r.account_id, r.booking_id order by min(r.id::text)));
-  end if;
-end $$;
-
--- Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Only definers call it.
-create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
-language plpgsql
-as $$
-declare
-  share record;
-begin
-  for share in
-    select a.share_partner_id as partner, b.quarter
-      from core.allocations a
-      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-      join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
-     where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
-     group by a.share_partner_id, b.quarter order by a.share_partner_id
-  loop
-    perform private.tell(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
-                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
-  end loop;
-  perform private.emit_all(tenant, emit_sale.type, array(
-    select row(a.account_id, null, jsonb_build_object('delivery_year', f.delivery_year))::private.occurrence
-      from core.allocations a
-      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
-      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-      -- a position says nothing of a year that is not published
-      join core.figures f on f.partner_id = a.partner_id and f.delivery_year = extract(year from r.period)
-     where a.partner_id = tenant and a.id = any (allocations)
-     group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
-end $$;
-
--- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
-create function private.tell_payouts(partners uuid[]) returns void
-language plpgsql
-as $$
-declare
-  payout record;
-begin
-  for payout in
-    with current as materialized (
-      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
-       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
-    ), news as materialized (
-      -- what was reversed whole is not listed any more
-      select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
-             coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
-        from current c
-        full join (select t.* from core.told_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
-       where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
-    ), noted as (
-      insert into core.told_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
-      on conflict on constraint told_payouts_pkey do update set status = excluded.status
-    )
-    select * from news n order by n.partner_id, n.period
-  loop
-    perform private.tell(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
-                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
-  end loop;
-end $$;
-
--- The lines of a batch.
-create function private.lines_of(batch uuid) returns core.payout_lines[]
-language sql stable
-as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
-
--- Writes the events of payout lines, for accounts paid through their CPO and for the partners. Only definers call it: every tenant at once.
-create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
-language plpgsql
-as $$
-declare
-  tenant uuid;
-begin
-  -- customers of a CPO that settles with them itself are paid through it
-  for tenant in select distinct l.partner_id from unnest(lines) l where l.account_id is null order by l.partner_id loop
-    perform private.emit_all(tenant, emit_payouts.type, array(
-      select row(p.account_id, l.id, jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
-                                                                                         else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
-        from unnest(lines) l
-        join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.account_id is not null
-       where l.partner_id = tenant and l.account_id is null
-       order by p.account_id));
-  end loop;
-  perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
-end $$;
 
 -- supabase/schemas/outbox/events/deliver.sql
 
@@ -14383,7 +14552,7 @@ begin
   if not private.is_sandbox() and not exists (select from private.take_mails(array['webhooks:' || endpoint.owner_id], 'webhook', 'mail_kind', 'mail_kind')) then
     return;
   end if;
-  perform private.act_for_partner(endpoint.partner_id);
+  perform private.set_tenant(endpoint.partner_id);
   perform private.enqueue_mails(jsonb_build_object('template', 'webhook_' || warning, 'locale', 'nl'), (
     select jsonb_agg(jsonb_build_object(
              'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
@@ -14422,7 +14591,7 @@ begin
   if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
-    perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
+    perform private.set_tenant(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
     perform private.warn_of_webhook(endpoint, 'disabled', operator);
   elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
      or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then
@@ -14463,20 +14632,20 @@ begin
   end if;
 end $$;
 
-create function private.tell(
+create function private.append_event(
   partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
 language plpgsql security definer
 as $$
 begin
   insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
-  values (partner, owner, tell.type, account, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
+  values (partner, owner, append_event.type, account, customer, subject, append_event.data, nullif(current_setting('app.request_id', true), ''));
   perform private.kick_for(partner, owner);
 end $$;
-comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
-  'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the house.';
+comment on function private.append_event(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
+  'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the people''s tenant.';
 
 -- Whether a partner is told this event of a customer whom it brought in this way.
-create function private.told_of_customer(type text, source text) returns boolean
+create function private.announced_to_partner(type text, source text) returns boolean
 language sql immutable
 -- what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their registration only if the partner
 -- uploaded or invited them
@@ -14496,7 +14665,7 @@ declare
   log record;
 begin
   for log in
-    with told as (
+    with announced as (
       select a.partner_id, a.client_id as owner_id, a.id as account_id, null::uuid as user_id, o.subject_id, o.data, o.place
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
@@ -14505,11 +14674,11 @@ begin
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id
         join core.attributions t on t.user_id = a.user_id
-       where tenant = private.house() and private.told_of_customer(emit_all.type, t.source)
+       where tenant = private.people_tenant() and private.announced_to_partner(emit_all.type, t.source)
     ), written as (
       insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
       select t.partner_id, t.owner_id, emit_all.type, t.account_id, t.user_id, t.subject_id, t.data, nullif(current_setting('app.request_id', true), '')
-        from told t order by t.place
+        from announced t order by t.place
       returning partner_id, owner_id)
     select distinct w.partner_id, w.owner_id from written w
   loop
@@ -14517,7 +14686,7 @@ begin
   end loop;
 end $$;
 comment on function private.emit_all(uuid, text, private.occurrence[]) is
-  'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the house and their partner is another tenant.';
+  'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the people''s tenant and their partner is another tenant.';
 
 create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql security definer
@@ -14528,10 +14697,10 @@ declare
 begin
   select a.client_id, a.user_id into client, person from core.accounts a where a.partner_id = tenant and a.id = account;
   if client is not null then
-    perform private.tell(tenant, client, emit_of.type, subject, emit_of.data, null, account);
+    perform private.append_event(tenant, client, emit_of.type, subject, emit_of.data, null, account);
   else
-    perform private.tell(t.partner_id, t.partner_id, emit_of.type, subject, private.customer_data(emit_of.data), t.user_id, account)
-       from core.attributions t where t.user_id = person and private.told_of_customer(emit_of.type, t.source);
+    perform private.append_event(t.partner_id, t.partner_id, emit_of.type, subject, private.customer_data(emit_of.data), t.user_id, account)
+       from core.attributions t where t.user_id = person and private.announced_to_partner(emit_of.type, t.source);
   end if;
 end $$;
 comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
@@ -14550,21 +14719,21 @@ create function private.emit_draft(type text, draft uuid, status text) returns v
 language plpgsql
 as $$
 begin
-  perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
+  perform private.append_event(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
 end $$;
 
-create function private.tell_sharing_ended() returns trigger
+create function private.announce_sharing_ended() returns trigger
 language plpgsql security definer
 as $$
 begin
-  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
+  perform private.append_event(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
   return null;
 end $$;
-comment on function private.tell_sharing_ended() is
-  'Tells the partner that a customer left; the event keeps the reference of the attribution. A trigger, because Supabase Auth may delete the login and with it the attribution. Definer, as private.tell.';
+comment on function private.announce_sharing_ended() is
+  'Tells the partner that a customer left; the event keeps the reference of the attribution. A trigger, because Supabase Auth may delete the login and with it the attribution. Definer, as private.append_event.';
 -- a partner knows of its own reset or withdrawal
-create trigger tell_sharing_ended after delete on core.attributions for each row
-  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
+create trigger announce_sharing_ended after delete on core.attributions for each row
+  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.announce_sharing_ended();
 
 -- supabase/schemas/outbox/events/events.sql
 
@@ -14897,7 +15066,7 @@ language plpgsql
 as $$
 begin
   perform private.act_as_operator(input);
-  perform private.act_for_partner((
+  perform private.set_tenant((
     select e.partner_id from core.webhook_endpoints e
      where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
   return private.webhook_named(input ->> 'webhook');
@@ -14919,11 +15088,11 @@ begin
       json_build_object('client', input ->> 'client'));
   elsif input ? 'partner' then
     partner := private.partner_named(input);
-    perform private.refuse_if('house_has_no_clients', partner.id = private.house());
+    perform private.refuse_if('house_has_no_clients', partner.id = private.people_tenant());
   else
     perform private.refuse('whose_log');
   end if;
-  perform private.act_for_partner(partner.id);
+  perform private.set_tenant(partner.id);
   endpoint := private.add_webhook(coalesce(client.id, partner.id), input);
   return json_build_object('changed', true, 'webhook', private.webhook_row(endpoint));
 end $$;
@@ -15252,7 +15421,7 @@ begin
   update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
   perform private.audit('webhook.disabled', endpoint.id, jsonb_build_object('reason', disable_webhook.reason)),
-          private.tell(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
+          private.append_event(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
                        jsonb_build_object('webhook_id', endpoint.id, 'disabled_reason', disable_webhook.reason));
   return endpoint;
 end $$;
@@ -15580,7 +15749,7 @@ begin
        select d.partner_id, d.id from core.notices d where d.due_at <= private.now() order by d.due_at limit size for update skip locked)
     returning *
   loop
-    perform private.act_for_partner(notice.partner_id);
+    perform private.set_tenant(notice.partner_id);
     post := private.notice_post(notice);
     if post is null then
       update core.notices n set due_at = null where n.partner_id = notice.partner_id and n.id = notice.id;
@@ -15616,7 +15785,7 @@ begin
   if notice.id is null then
     return false;  -- another worker was quicker
   end if;
-  perform private.act_for_partner(notice.partner_id);
+  perform private.set_tenant(notice.partner_id);
   if post ->> 'token_hash' is not null then
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
@@ -15626,7 +15795,7 @@ begin
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
   if post ->> 'draft_id' is not null then
     -- beside the other mail of the claim, which its partner sees on the sandbox
-    perform private.act_for_partner((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
+    perform private.set_tenant((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
   end if;
   perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:' else 'claim_notice:' end || notice.id)
     where email is not null;
@@ -15706,7 +15875,7 @@ begin
   end if;
   perform private.refuse_if('mail_not_found', mail.id is null);
   -- a mail may hold a code or a link that lets its reader act as the recipient
-  perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
+  perform private.set_tenant(mail.partner_id), private.audit('mail.shown', mail.id);
   return json_build_object('mail', private.mail_row(mail), 'locale', mail.locale, 'content', mail.content);
 end $$;
 comment on function ops.mail_show(jsonb) is
@@ -15724,7 +15893,7 @@ declare
   draft      core.drafts;
   notice     core.notices;
 begin
-  perform private.act_for_partner(mail.partner_id);
+  perform private.set_tenant(mail.partner_id);
   if matter in ('mandate_link', 'mandate_code') then
     select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
     return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
@@ -15742,8 +15911,8 @@ begin
     return private.code_works('browser:' || about[2]);
   elsif matter in ('notice', 'claim_notice') then
     select * into notice from core.notices n
-     where n.partner_id = case matter when 'notice' then mail.partner_id else private.house() end and n.id = subject_id;
-    perform private.act_for_partner(notice.partner_id);
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.people_tenant() end and n.id = subject_id;
+    perform private.set_tenant(notice.partner_id);
     return private.notice_details(notice) is not null and not exists (
       -- of the mails about a mandate that ends, one to a CPO's customer has a link to sign by in it
       select from jsonb_array_elements_text(coalesce(mail.content -> 'links', jsonb_build_array(mail.content #>> '{reader,link}'))) as l (url)
@@ -15783,7 +15952,7 @@ begin
   update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
    where m.partner_id = mail.partner_id and m.id = mail.id
   returning * into mail;
-  perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
+  perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
   return json_build_object('changed', true, 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is
@@ -15908,49 +16077,6 @@ grant execute on function api.settle_mail(jsonb, jsonb) to edge_slow;
 
 -- GET /partner/customers.
 
--- The AES key of a partner's customer references.
-create function private.customer_key(partner uuid, key text) returns bytea
-language sql immutable
-return substr(private.claim_mac('customers:' || partner::text, (private.keys_for('customer', key))[1]), 1, 16);
-
-create function private.encrypt_block(block bytea, key bytea) returns bytea
-language plpgsql immutable security definer
-as $$ begin return extensions.encrypt(block, key, 'aes-ecb/pad:none'); end $$;
-comment on function private.encrypt_block(bytea, bytea) is
-  'AES of one block of 16 bytes, which is a permutation, so no mode is needed. Definer, as private.claim_mac.';
-
-create function private.decrypt_block(block bytea, key bytea) returns bytea
-language plpgsql immutable security definer
-as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
-comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
-
--- A partner's reference of a customer: always the same, different for every partner, and without meaning to anybody else.
-create function private.customer_ref(person uuid, customer_key bytea) returns text
-language sql immutable
--- a permutation of the ids, so that whom a reference means is looked up and not looked for
-return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
-
--- The person of a private.customer_ref, under any key that is still accepted. One of another partner, or made up, is an id that nobody has.
-create function private.customer_named(ref text, partner uuid, key text) returns uuid
-language plpgsql stable
-as $$
-declare
-  each   text;
-  person uuid;
-  first  uuid;
-begin
-  if ref ~ '^cus_[0-9a-f]{32}$' then
-    foreach each in array private.keys_for('customer', key) loop
-      person := encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), private.customer_key(partner, each)), 'hex')::uuid;
-      if exists (select from core.attributions a where a.partner_id = partner and a.user_id = person) then
-        return person;
-      end if;
-      first := coalesce(first, person);
-    end loop;
-  end if;
-  return first;
-end $$;
-
 create function private.customer_borders(partner uuid, size int) returns jsonb
 language sql stable security definer
 as $$
@@ -15968,7 +16094,7 @@ language plpgsql stable security definer
 -- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us.
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   key   constant bytea := private.customer_key(partner.id, query ->> 'key');
   -- of the partner's portal: these alone, and of them whoever it looks for
   ids       constant uuid[]  := case when query ? 'ids' then array(select i::uuid from jsonb_array_elements_text(query -> 'ids') i) end;
@@ -15979,9 +16105,9 @@ declare
   until core.attributions;
 begin
   after.created_at := coalesce((query #>> '{after,at}')::timestamptz, 'infinity');
-  after.user_id    := coalesce((query #>> '{after,id}')::uuid, private.house());
+  after.user_id    := coalesce((query #>> '{after,id}')::uuid, private.people_tenant());
   until.created_at := coalesce((query #>> '{until,at}')::timestamptz, '-infinity');
-  until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.house());
+  until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.people_tenant());
   return (
     with shown as materialized (
       select a.* from core.attributions a
@@ -15992,7 +16118,7 @@ begin
       select distinct on (h.user_id) h.user_id, h.brand, m.model, h.connection_type, h.mid_eligible,
              count(*) over (partition by h.user_id order by h.created_at desc, h.id rows between unbounded preceding and unbounded following) as charger_count
         from shown k
-        join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'
+        join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
         left join core.charger_models m on m.id = h.catalog_charger_id
        order by h.user_id, h.created_at desc, h.id
     ), customers as (
@@ -16002,10 +16128,10 @@ begin
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
              disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
         from shown k
-        left join core.accounts b on b.partner_id = house and b.user_id = k.user_id
-        left join core.signatories s on s.partner_id = house and s.account_id = b.id
-        left join core.connection_mandates c on c.partner_id = house and c.account_id = b.id and c.status = 'active'
-        left join core.locations l on l.partner_id = house and l.id = c.location_id
+        left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
+        left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
+        left join core.connection_mandates c on c.partner_id = people_tenant and c.account_id = b.id and c.status = 'active'
+        left join core.locations l on l.partner_id = people_tenant and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
     ), found as (
@@ -16047,12 +16173,7 @@ begin
     select case when query ? 'limit' then row_to_json(l) else l.customers end from listed l);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
-
--- The tenant of this transaction, read through row-level security.
-create function private.own_partner() returns core.partners
-language plpgsql stable
-as $$ begin return (select p from core.partners p where p.id = private.partner_id()); end $$;
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -16086,14 +16207,14 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the house.
+-- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the people's tenant.
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable
 -- planned for the partner at hand: few customers are looked up, many are joined. Else 200 of 8,000 take 22 ms instead of 13.
 set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   today constant date := private.today();
 begin
   return (
@@ -16106,16 +16227,16 @@ begin
              range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from)
                over (mandates rows between unbounded preceding and 1 preceding) as covered_by_newer
         from core.attributions k
-        join core.accounts a on a.partner_id = house and a.user_id = k.user_id
-        join core.connections c on c.partner_id = house and c.account_id = a.id
-        left join core.mandates m on m.partner_id = house and m.connection_id = c.id and m.status <> 'declined'
+        join core.accounts a on a.partner_id = people_tenant and a.user_id = k.user_id
+        join core.connections c on c.partner_id = people_tenant and c.account_id = a.id
+        left join core.mandates m on m.partner_id = people_tenant and m.connection_id = c.id and m.status <> 'declined'
        where k.partner_id = count_dashboard.partner
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as materialized (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
              sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh, count(*) filter (where d.total_kwh > 0) as charged
         from connection c
-        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
          select coalesce(d.period between c.valid_from and c.covered_until and (c.covered_by_newer @> d.period) is not true, false) as covers) v
        group by d.period, c.is_first, d.locked, v.covers, 5
@@ -16124,15 +16245,15 @@ begin
       select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
         from core.booking_rows r
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-        join core.delivered_months d on d.partner_id = house and d.connection_id = r.connection_id and d.period = r.period and d.locked
-       where r.partner_id = house and r.live and r.share_partner_id = count_dashboard.partner
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id and d.period = r.period and d.locked
+       where r.partner_id = people_tenant and r.live and r.share_partner_id = count_dashboard.partner
        group by r.period
     ), several as (
       -- who charged at two connections in a month is one customer
       select d.period, count(*) - count(distinct c.user_id) as too_many
         from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
         join connection c on c.user_id = k.user_id and c.is_first
-        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
     ), month as materialized (
@@ -16148,23 +16269,23 @@ begin
     ), sold as (
       select coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct), 0) as ere
         from core.allocations a
-        join core.booking_rows r on r.partner_id = house and r.id = a.row_id and r.live
+        join core.booking_rows r on r.partner_id = people_tenant and r.id = a.row_id and r.live
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-       where a.partner_id = house and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
+       where a.partner_id = people_tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
     )
     select json_build_object(
       'as_of', private.iso(private.now()),
       'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
       'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
       'drafts', (select json_object_agg(d.status, d.drafts order by d.place) from private.drafts_by_status(count_dashboard.partner) d),
-      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'
+      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner),
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
       'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m where m.period = date_trunc('month', today)),
       'ere_estimated', (select round(coalesce(sum(m.ere), 0), 2) from month m),
       -- the partner's part, by percentages, of what is not sold yet
       'partner_share_estimated_eur', (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
-                                                   * coalesce(private.last_price(house), 0), 2) from month m),
+                                                   * coalesce(private.last_price(people_tenant), 0), 2) from month m),
       'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                             'active_customers', m.active) order by m.period desc), '[]') from month m)));
 end $$;
@@ -16246,7 +16367,7 @@ as $$
   ), delivered as (
     select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
       from core.attributions k
-      join core.accounts a on a.partner_id = private.house() and a.user_id = k.user_id
+      join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
@@ -16262,51 +16383,6 @@ $$;
 -- supabase/schemas/pages/partner/figures.sql
 
 -- GET /partner/payouts.
-
--- The id of what a partner earned in a quarter of delivery; it never changes.
-create function private.payout_id(partner uuid, quarter date) returns uuid
-language sql immutable
-return md5('payout ' || partner::text || ' ' || quarter)::uuid;
-
-create function private.partner_payouts(partner uuid) returns json
-language plpgsql stable security definer
-as $$
-declare
-  tenants constant uuid[] := array[partner, private.house()];
-begin
-  return (
-    with paid as materialized (
-      select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner', partner_payouts.partner) p
-    ), part as materialized (
-      select b.quarter, a.account_id, a.row_id, a.ere, a.partner_share, k.accepted_kwh, coalesce(p.state, 'paid') as state, p.paid_at
-        from core.allocations a
-        join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
-        join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
-        join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-        left join paid p on p.allocation_id = a.id
-       where a.partner_id = any (tenants) and a.share_partner_id = partner_payouts.partner and a.reversal_id is null
-    ), quarter as (
-      select p.quarter, count(distinct p.account_id) as customers, sum(p.ere) as ere, sum(p.partner_share) as share,
-             (select sum(r.accepted_kwh) from (select distinct q.row_id, q.accepted_kwh from part q where q.quarter = p.quarter) r) as kwh,
-             case when sum(p.partner_share) = 0 then 'none_due'
-                  when bool_and(p.state = 'paid') then 'paid'
-                  when bool_or(p.state = 'failed') then 'failed'
-                  when bool_and(p.state in ('paid', 'approved')) then 'approved'
-                  else 'pending' end as status,
-             max(p.paid_at) as paid_at
-        from part p group by p.quarter
-    )
-    select coalesce(json_agg(json_build_object(
-             'payout_id', private.payout_id(partner_payouts.partner, q.quarter), 'period', private.quarter_name(q.quarter), 'status', q.status,
-             'customers', q.customers, 'kwh', round(q.kwh, 2), 'ere_units', round(q.ere, 2), 'partner_share_eur', q.share, 'vat_eur', coalesce(i.vat, 0),
-             'paid_at', case when q.status = 'paid' then private.iso(q.paid_at) end, 'invoice_number', i.number) order by q.quarter desc), '[]')
-      from quarter q
-      left join lateral (
-        select sum(i.vat) as vat, (array_agg(private.invoice_number(i) order by i.year desc, i.number desc))[1] as number
-          from core.invoices i where i.partner_id = partner_payouts.partner and i.quarter = q.quarter) i on true);
-end $$;
-comment on function private.partner_payouts(uuid) is
-  'What a partner earned by quarter of delivery, from the first sale on. It is of its CPO accounts, and of the people it brought, from the month of attachment. Definer, because what people own is in the house; it discloses sums.';
 
 create function api.list_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -16379,9 +16455,9 @@ begin
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
                         where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.partner_id = partner.id),
-      -- what people bring it is earned in the house's ledger
+      -- what people bring it is earned in the people's tenant's ledger
       'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
-                        from unnest(array[partner.id, private.house()]) as l (tenant) where partner.id <> private.house())),
+                        from unnest(array[partner.id, private.people_tenant()]) as l (tenant) where partner.id <> private.people_tenant())),
     'company', partner.company,
     'branding', partner.branding,
     'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),
@@ -16467,7 +16543,7 @@ begin
     own := (private.user_profile(private.manager_id())).email;
     theirs := (private.user_profile(person)).email;
     perform private.audit('partner.manager_removed', person);
-    perform private.tell_managers(case when own = theirs then 'left' else 'removed' end, coalesce(theirs, person::text), own, array[own], array[theirs]);
+    perform private.mail_managers(case when own = theirs then 'left' else 'removed' end, coalesce(theirs, person::text), own, array[own], array[theirs]);
   end if;
   return json_build_object('removed', removed);
 end $$;
@@ -16502,8 +16578,8 @@ begin
       -- cut off before it is joined, so that a common word costs no more than it has to
       (select b.user_id
          from (select s.account_id from core.signatories s
-                where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1) s
-         join core.accounts b on b.partner_id = private.house() and b.id = s.account_id)
+                where s.partner_id = private.people_tenant() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1) s
+         join core.accounts b on b.partner_id = private.people_tenant() and b.id = s.account_id)
       union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
@@ -16520,7 +16596,7 @@ begin
      order by a.created_at desc, a.user_id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
+  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, after uuid, month date) returns jsonb
 language sql stable security definer
@@ -16531,7 +16607,7 @@ as $$
    where a.partner_id = customers_counted.partner and (month is null or a.attached_month = month)
 $$;
 comment on function private.customers_counted(uuid, uuid, date) is
-  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the house. It discloses counts.';
+  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -17076,7 +17152,7 @@ create function private.customers_in_need(partner core.partners, disclosing bool
 language plpgsql stable security definer
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   needs record;
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
@@ -17091,11 +17167,11 @@ begin
          coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = house and b.user_id = n.user_id and c.status = 'active' and c.registration_status = 'afgekeurd')), '{}') as rejected
+            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active' and c.registration_status = 'afgekeurd')), '{}') as rejected
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
-                        where h.partner_id = house and h.user_id = n.user_id and h.status = 'active'
+                        where h.partner_id = people_tenant and h.user_id = n.user_id and h.status = 'active'
                         order by h.created_at desc, h.id limit 1) h on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
@@ -17105,7 +17181,7 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others. Definer, because people own what they have in the house. It discloses counts.';
+  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -17145,7 +17221,7 @@ begin
   if not exists (select from private.uploading_clients() c where c.id = client) then
     raise exception 'not a client of this partner' using errcode = 'insufficient_privilege';
   end if;
-  perform set_config('app.client_id', client::text, true), set_config('app.owner_id', client::text, true), set_config('app.breadth', '', true);
+  perform set_config('app.client_id', client::text, true), set_config('app.owner_id', client::text, true), set_config('app.sees_whole_tenant', '', true);
 end $$;
 
 create function private.uploading_clients() returns setof core.oauth_clients
@@ -17735,8 +17811,8 @@ create function api.export_own_data(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  house  constant uuid := private.house();
-  person uuid;
+  people_tenant constant uuid := private.people_tenant();
+  person        uuid;
 begin
   perform private.act_as(caller, 'session');
   person := private.user_id();
@@ -17747,25 +17823,25 @@ begin
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company, 'iban_last4', a.iban_last4,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
         'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
-                        from core.signatories s where s.partner_id = house and s.account_id = a.id),
+                        from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
         'connections', (select coalesce(json_agg(json_build_object(
               'connection_id', c.id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status, 'status', c.status,
               'registration_status', c.registration_status, 'street', l.street, 'house_number', l.house_number,
               'house_number_addition', l.house_number_addition, 'postal_code', l.postal_code, 'city', l.city,
               'mandates', (select coalesce(json_agg(private.shown_mandate(m) || jsonb_build_object('address', m.address, 'user_agent', m.user_agent)
                                                     order by m.created_at), '[]')
-                             from core.mandates m where m.partner_id = house and m.connection_id = c.id),
+                             from core.mandates m where m.partner_id = people_tenant and m.connection_id = c.id),
               'months', (select coalesce(json_agg(json_build_object('month', to_char(d.period, 'YYYY-MM'), 'kwh', d.total_kwh, 'status', d.status) order by d.period), '[]')
-                           from core.delivered_months d where d.partner_id = house and d.connection_id = c.id)) order by c.created_at), '[]')
+                           from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = c.id)) order by c.created_at), '[]')
             from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-           where c.partner_id = house and c.account_id = a.id),
+           where c.partner_id = people_tenant and c.account_id = a.id),
         'payouts', (select coalesce(json_agg(json_build_object('paid_at', private.iso(p.paid_at), 'amount_eur', p.amount, 'iban_last4', p.iban_last4) order by p.arrival), '[]')
-                      from core.payout_lines p where p.partner_id = house and p.account_id = a.id and p.status = 'paid')) order by a.created_at), '[]')
-      from core.accounts a where a.partner_id = house and a.user_id = person),
+                      from core.payout_lines p where p.partner_id = people_tenant and p.account_id = a.id and p.status = 'paid')) order by a.created_at), '[]')
+      from core.accounts a where a.partner_id = people_tenant and a.user_id = person),
     'chargers', (select coalesce(json_agg(json_build_object(
         'charger_id', h.id, 'name', private.charger_name(h), 'brand', h.brand, 'serial_number', h.serial_number, 'ocpp_identity', h.ocpp_identity,
         'mid_eligible', h.mid_eligible, 'status', h.status, 'created_at', private.iso(h.created_at)) order by h.created_at), '[]')
-      from core.chargers h where h.partner_id = house and h.user_id = person),
+      from core.chargers h where h.partner_id = people_tenant and h.user_id = person),
     'charging_sessions', (select coalesce(json_agg(json_build_object(
         'charger_id', s.charger_id, 'started_at', private.iso(s.started_at), 'ended_at', private.iso(s.ended_at), 'kwh', s.wh / 1000.0,
         'meter_id', s.meter_id, 'meter_start_kwh', s.meter_start_wh / 1000.0, 'meter_end_kwh', s.meter_end_wh / 1000.0, 'source', s.source,
@@ -17820,9 +17896,9 @@ begin
   -- the mail says what these notices would, but for money
   delete from core.notices n using core.accounts a
    where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
-  perform private.act_for_partner(private.house()),
+  perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
-          private.act_for_partner(tenant);
+          private.set_tenant(tenant);
 end $$;
 comment on function private.say_farewell(uuid, json, jsonb) is
   'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';
@@ -17878,11 +17954,6 @@ begin
 end $$;
 comment on function private.own_draft(uuid) is
   'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. Definer, because drafts are in the partner''s tenant.';
-
-create function private.own_drafts() returns json
-language plpgsql stable security definer
-as $$ begin return (select coalesce(json_agg(d.id), '[]') from core.drafts d where d.user_id = private.user_id() and d.status = 'active'); end $$;
-comment on function private.own_drafts() is 'The signed claims of this transaction''s person. Definer, as private.own_draft.';
 
 create function private.own_brand() returns jsonb
 language plpgsql stable security definer
@@ -18355,30 +18426,6 @@ comment on function api.stop_application(jsonb, jsonb) is
 -- they signed for, of any CPO. Every statement looks these up again: a changed address or a CPO that is switched off ends it at once.
 -- Row-level security gives them no row, so the definers here read all of it, beginning at private.own_account_rows.
 
--- The accounts of CPO clients that the signatory at an address signed for, a hundred at most. Only definers call it: it crosses tenants.
-create function private.signed_accounts(address text) returns setof core.accounts
-language plpgsql stable rows 1
-as $$
-begin
-  return query
-    select a.*
-      from core.partners p
-      -- nobody has more accounts, except a CPO that gave its own address for all customers. The limit bounds the cost
-      -- of a look-up, per partner: so a CPO that gives the address of another CPO's customer displaces nothing
-      cross join lateral (select s.account_id from core.signatories s where s.email = address and s.partner_id = p.id limit 1000) s
-      join core.accounts a on a.partner_id = p.id and a.id = s.account_id
-      join core.oauth_clients k on k.id = a.client_id and k.disabled_at is null
-     where p.is_active and exists (select from core.oauth_clients k where k.partner_id = p.id) and exists (select from core.connections c join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-                    where c.partner_id = a.partner_id and c.account_id = a.id and m.document is not null)
-     order by a.created_at desc, a.id
-     limit 100;
-end $$;
-
-create function private.signs(address text) returns boolean
-language plpgsql stable security definer
-as $$ begin return exists (select from private.signed_accounts(address)); end $$;
-comment on function private.signs(text) is 'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
-
 -- The one rule of whose accounts these are: a person's own, and those they signed for as a CPO's customer. Only definers call it.
 create function private.own_account_rows() returns setof core.accounts
 language plpgsql stable rows 1
@@ -18407,7 +18454,7 @@ begin
   select * into signed from private.signed_accounts(private.signatory()) a
    where a.id = account or exists (select from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id and c.id = connection);
   perform private.refuse_if('account_not_found', signed.id is null);
-  perform private.act_for_person(signed.partner_id, null), private.act_for_tenant(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
+  perform private.act_for_person(signed.partner_id, null), private.set_tenant_and_see_all(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid, uuid) is
@@ -18607,7 +18654,7 @@ create function private.charger_changed() returns trigger
 language plpgsql
 as $$
 begin
-  perform private.act_for_partner(new.partner_id);
+  perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
@@ -19675,7 +19722,7 @@ begin
      set names = excluded.names, item = excluded.item, reason = excluded.reason, received_at = excluded.received_at, judge_at = excluded.judge_at
    where (p.names, p.item, p.reason) is distinct from (excluded.names, excluded.item, excluded.reason);
   if news <> '{}' then
-    perform private.tell(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
+    perform private.append_event(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
       'names', (select jsonb_agg(jsonb_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(news[:20]) n),
       'name_count', cardinality(news)));
   end if;
@@ -19834,10 +19881,10 @@ begin
   for due in
     select d.partner_id, d.owner_id, array_agg(d.id) as chosen from private.due_parked(1000) d group by d.partner_id, d.owner_id order by 1, 2
   loop
-    perform private.act_for_tenant(due.partner_id);
+    perform private.set_tenant_and_see_all(due.partner_id);
     stored := stored + private.judge_parked(due.owner_id, due.chosen);
   end loop;
-  perform private.act_for_partner(null);
+  perform private.set_tenant(null);
   return stored;
 end $$;
 
@@ -20452,7 +20499,7 @@ begin
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   if warn then
-    perform private.tell(link.partner_id, link.owner_id, 'ocpi.pull_failed', null,
+    perform private.append_event(link.partner_id, link.owner_id, 'ocpi.pull_failed', null,
                          jsonb_build_object('since', private.iso(link.failing_since), 'reason', error));
     perform private.warn_of_ocpi(link, input ->> 'operator');
   end if;
@@ -20841,7 +20888,7 @@ declare
 begin
   perform private.act_as(caller, 'user', 'session');
   update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex'), ocpp_refused_at = null
-   where h.partner_id = private.house() and h.user_id = private.user_id() and h.id = private.as_uuid(input ->> 'charger_id')
+   where h.partner_id = private.people_tenant() and h.user_id = private.user_id() and h.id = private.as_uuid(input ->> 'charger_id')
      and h.status = 'active' and h.ocpp_identity is not null
   returning * into charger;
   if charger.id is null then
@@ -21687,7 +21734,7 @@ begin
   if charger.account_id is not null then
     perform private.emit_of(charger.partner_id, emit_charger.type, charger.account_id, charger.id, about);
   else
-    perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
+    perform private.append_event(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
        from core.attributions t where t.user_id = charger.user_id;
   end if;
 end $$;
@@ -21783,7 +21830,7 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
-  perform private.act_for_partner(charger.partner_id);
+  perform private.set_tenant(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;
   select m.mid_meter into certain from core.charger_models m where m.id = charger.catalog_charger_id;
   if changed and certain is not null then
@@ -21910,97 +21957,109 @@ end $$;
 comment on function api.register_charger(jsonb, jsonb) is
   'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number, external_ref, power_kw, evses}. Stores parked sessions that name it.';
 
--- supabase/schemas/months/ere_positions.sql
+-- supabase/schemas/money/events.sql
 
--- GET /v1/ere-positions.
+-- Events of money: booked months, sales, payouts. They are written set by set, because a booking has thousands.
 
--- What the latest of these years with months that count yields for an account, else what the first does.
-create function private.latest_ere(account uuid, years int[]) returns json
-language plpgsql stable
+-- Writes one event for each account with months among these booking rows. Only definers call it, as private.emit_all.
+create function private.emit_months(tenant uuid, type text, rows uuid[]) returns void
+language plpgsql
 as $$
-declare
-  year constant int := (
-    select max(extract(year from m.period))
-      from core.connections c join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-     where c.partner_id = private.partner_id() and c.account_id = account and extract(year from m.period) = any (years));
 begin
-  return (select p.answer -> 'ere' from private.positions(array[coalesce(year, years[1])]) p where p.partner_id = private.partner_id() and p.account_id = account);
-end $$;
-
--- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the latest of these years with
--- months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with
--- six. Planned as part of the calling statement.
-create function private.positions(years int[])
-returns table (partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text, answer json)
-language sql stable
-begin atomic
-  with published as materialized (
-    select f.delivery_year, f.price, f.published_at, k.renewable_share, k.ere_per_kwh
-      from core.figures f
-      join core.ere_factors k on k.delivery_year = f.delivery_year
-     where f.partner_id = private.partner_id() and f.delivery_year = years[1])
-  select g.partner_id, g.account_id, g.client_id, g.created_at, g.cpo_external_ref, row_to_json(r)
-    from core.account_gates g
-    -- the months are read once, for the list and for what nobody booked of the newest year
-    cross join lateral (
-      select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
-             sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh,
-             sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
-             max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
-        from core.connections c
-        -- the days of the newest year that its mandates cover: a sub-select makes the year once; offset 0, else the view adds up the whole tenant
-        left join lateral (
-          select k.covered * (select datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1)))) as newest
-            from core.connection_coverage k
-           where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
-        join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
-       where c.partner_id = g.partner_id and c.account_id = g.account_id) d
-    left join core.account_years s on s.partner_id = g.partner_id and s.account_id = g.account_id and s.delivery_year = years[1]
-    left join lateral (
-      select case
-        when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
-        -- by hand, as private.month_json
-        else concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
-                    ',"renewable_share":', p.renewable_share, ',"ere_per_kwh":', p.ere_per_kwh,
-                    ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2), ',',
-                    coalesce(s.ere_json, '"ere_registered":0.00,"ere_sold":0.00,"reserved_ere":0.00'), ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',',
-                    coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
-                    private.iso(greatest(p.published_at, s.changed_at, d.open_at)), '"}')::json end as ere
-        from published p) e on true
-    cross join lateral (
-      select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
-             concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
-end;
-
-create function api.list_ere_positions(caller jsonb, query jsonb) returns json
-language plpgsql stable security definer
-as $$
-declare
-  years     int[];
-  found     uuid[];
-  positions json;
-begin
-  perform private.act_as(caller, 'cpo');
-  years := array(
-    select f.delivery_year from core.figures f
-     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int, f.delivery_year)
-     order by f.delivery_year desc);
-  if query ->> 'cpo_external_ref' is null then
-    found := private.account_page(query);
-    positions := (
-      select json_agg(p.answer order by p.created_at desc, p.account_id desc)
-        from private.positions(years) p
-       where p.partner_id = private.partner_id() and p.account_id = any (found[:(query ->> 'limit')::int]));
-  else
-    -- what integrators ask for most, without looking the account up first: 20 us of 280
-    select array_agg(p.account_id), json_agg(p.answer) into found, positions
-      from private.positions(years) p
-     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
+  -- what people have is in the people's tenant, and no partner sees months of theirs
+  if tenant <> private.people_tenant() then
+    perform private.emit_all(tenant, emit_months.type, array(
+      select row(r.account_id, r.booking_id, jsonb_build_object(
+               'periods', jsonb_agg(distinct r.period order by r.period),
+               'status', case emit_months.type when 'account.months_locked' then 'submitted' when 'account.months_reopened' then 'staged'
+                                               else replace(emit_months.type, 'account.months_', '') end))::private.occurrence
+        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
+       group by r.account_id, r.booking_id order by min(r.id::text)));
   end if;
-  return private.page_answer('positions', positions, found, query);
 end $$;
-comment on function api.list_ere_positions(jsonb, jsonb) is
-  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, for the requested year if one is.';
+
+-- Writes events of parts of a sale, for each partner with a share and each account its CPO pays. Only definers call it.
+create function private.emit_sale(tenant uuid, type text, allocations uuid[]) returns void
+language plpgsql
+as $$
+declare
+  share record;
+begin
+  for share in
+    select a.share_partner_id as partner, b.quarter
+      from core.allocations a
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+     where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
+     group by a.share_partner_id, b.quarter order by a.share_partner_id
+  loop
+    perform private.append_event(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
+                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
+  end loop;
+  perform private.emit_all(tenant, emit_sale.type, array(
+    select row(a.account_id, null, jsonb_build_object('delivery_year', f.delivery_year))::private.occurrence
+      from core.allocations a
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
+      -- a position says nothing of a year that is not published
+      join core.figures f on f.partner_id = a.partner_id and f.delivery_year = extract(year from r.period)
+     where a.partner_id = tenant and a.id = any (allocations)
+     group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
+end $$;
+
+-- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
+create function private.announce_payouts(partners uuid[]) returns void
+language plpgsql
+as $$
+declare
+  payout record;
+begin
+  for payout in
+    with current as materialized (
+      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
+       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
+    ), news as materialized (
+      -- what was reversed whole is not listed any more
+      select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
+             coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
+        from current c
+        full join (select t.* from core.announced_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
+       where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
+    ), noted as (
+      insert into core.announced_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
+      on conflict on constraint announced_payouts_pkey do update set status = excluded.status
+    )
+    select * from news n order by n.partner_id, n.period
+  loop
+    perform private.append_event(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
+                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
+  end loop;
+end $$;
+
+-- The lines of a batch.
+create function private.lines_of(batch uuid) returns core.payout_lines[]
+language sql stable
+as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
+
+-- Writes the events of payout lines, for accounts paid through their CPO and for the partners. Only definers call it: every tenant at once.
+create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
+language plpgsql
+as $$
+declare
+  tenant uuid;
+begin
+  -- customers of a CPO that settles with them itself are paid through it
+  for tenant in select distinct l.partner_id from unnest(lines) l where l.account_id is null order by l.partner_id loop
+    perform private.emit_all(tenant, emit_payouts.type, array(
+      select row(p.account_id, l.id, jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
+                                                                                         else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
+        from unnest(lines) l
+        join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.account_id is not null
+       where l.partner_id = tenant and l.account_id is null
+       order by p.account_id));
+  end loop;
+  perform private.announce_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
+end $$;
 
 -- supabase/schemas/months/ingest_months.sql
 
@@ -22172,60 +22231,6 @@ begin
      and d.status <> private.judge_month(coverage, d.period);
 end $$;
 
--- supabase/schemas/months/operator_factors.sql
-
--- The operator on factors: what a kWh of a year is worth.
-
-create function private.factor_row(factor core.ere_factors) returns json
-language sql stable
-as $$
-  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
-                           'bookable_until', factor.bookable_until)
-$$;
-
-create function ops.factor_list(input jsonb) returns json
-language sql stable security definer
-as $$
-  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
-$$;
-comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
-
-create function ops.factor_set(input jsonb) returns json
-language plpgsql security definer
-as $$
-declare
-  year   constant int := (input ->> 'delivery_year')::int;
-  share  constant numeric := private.as_decimal(input ->> 'share', 4);
-  before core.ere_factors;
-  after  core.ere_factors;
-begin
-  perform private.act_as_operator(input);
-  if year not between 2026 and 2100 or (input ? 'share' and (share is null or share > 1))
-     or (input ? 'bookable_until' and private.as_day(input ->> 'bookable_until') is null) then
-    perform private.refuse('invalid_factor');
-  end if;
-  -- a booking that is submitted now holds the row that it judges by, and is seen below
-  select * into before from core.ere_factors f where f.delivery_year = year for update;
-  perform private.refuse_if('factor_missing', not found and share is null, json_build_object('delivery_year', year));
-  perform private.refuse_if('factor_in_use', share <> before.renewable_share and exists (
-      select from core.bookings b
-        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id
-       where extract(year from b.quarter) = year
-         -- a booking of which everything was rejected or taken back counts too
-         and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id))),
-    json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
-  insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
-  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
-  on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
-  returning * into after;
-  if after is distinct from before then
-    perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
-  end if;
-  return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
-end $$;
-comment on function ops.factor_set(jsonb) is
-  'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';
-
 -- supabase/schemas/operations/operator_customers.sql
 
 -- The operator on customers: find, show. Each look-up leaves an audit row.
@@ -22341,7 +22346,7 @@ begin
     into customers, found_all
     from page p join core.partners r on r.id = p.partner_id;
   for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
-    perform private.act_for_partner((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
+    perform private.set_tenant((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
   end loop;
   return json_build_object('customers', customers, 'more', found_all > jsonb_array_length(customers));
 end $$;
@@ -22393,6 +22398,17 @@ end $$;
 comment on function ops.account_show(jsonb) is
   'One account, by its id, cpo_external_ref, EAN or e-mail address: {account} to {account, signatory, connections, mandates, chargers, months, sessions, told}, months summed by year and status, the newest 50 sessions. Leaves an audit row.';
 
+create function ops.payout_overview(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account constant core.accounts := private.account_named(input);
+begin
+  perform private.audit('account.overview_read', account.id);
+  return json_build_object('overview', private.yearly_overview(account, (input ->> 'year')::int));
+end $$;
+comment on function ops.payout_overview(jsonb) is 'A customer''s year: {account, year} to {overview}. It shows a person''s data, so it leaves an audit row.';
+
 -- supabase/schemas/operations/operator_host.sql
 
 -- The operator on the host that the database belongs to.
@@ -22421,7 +22437,7 @@ begin
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
-    if exists (select from core.partners p where p.id <> private.house()) or exists (select from core.oauth_clients)
+    if exists (select from core.partners p where p.id <> private.people_tenant()) or exists (select from core.oauth_clients)
        or exists (select from core.accounts) or exists (select from core.chargers) or exists (select from core.personal_tokens) then
       perform private.refuse('host_is_set', json_build_object('host', private.host()));
     end if;
@@ -22556,13 +22572,13 @@ language sql stable security definer
 as $$
   select a.id, a.user_id
     from core.attributions t
-    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+    join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
      and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.partner_id(), key) else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is
-  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the house.';
+  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the people''s tenant.';
 
 -- private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
@@ -22572,7 +22588,7 @@ begin
   select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
   perform private.refuse_if('customer_not_found', require_customer.account_id is null);
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
-  perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
+  perform private.act_for_person(private.people_tenant(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
@@ -22590,13 +22606,13 @@ begin
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform private.lock_chargers(null, customer.user_id);
-  perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  perform from core.accounts a where a.partner_id = private.people_tenant() and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);  -- a reset deleted it meanwhile
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-   where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+   where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
      and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
@@ -22606,7 +22622,7 @@ begin
       'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
       'power_kw', profile -> 'power_kw'), '{"virtual": true}');
     insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+    values (private.people_tenant(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
             (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
     returning * into virtual;
     perform private.advance_registration(customer.account_id, true);
@@ -22628,7 +22644,7 @@ begin
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   virtuals := array(
     select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-     where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
+     where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active'
      order by v.id for update of v);
   return json_build_object('ok', true, 'sessions_created', private.collect_charging_sessions(virtuals), 'error', null);
 end $$;
@@ -22651,7 +22667,7 @@ begin
        -- a reset locks accounts first, and what is told of the review refers to the account
        order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
     loop
-      perform private.act_for_partner(connection.partner_id);
+      perform private.set_tenant(connection.partner_id);
       -- a person who chose "(MID variant)" has one: nobody asks for evidence here
       for charger in
         update core.chargers h set mid_eligible = true
@@ -22665,7 +22681,7 @@ begin
         case when array_remove(private.closed_gates(connection), 'iban_present') = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
-    perform private.act_for_partner(null);
+    perform private.set_tenant(null);
   end if;
   return reviewed;
 end $$;
@@ -22686,7 +22702,7 @@ begin
     -- or an account that a CPO client of the partner made
     customer.account_id := private.as_uuid(input ->> 'id');
   else
-    perform private.act_for_person(private.house(), customer.user_id);
+    perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
@@ -22834,7 +22850,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
   delete from core.figures f where f.partner_id = partner;
-  delete from core.told_payouts t where t.partner_id = partner;
+  delete from core.announced_payouts t where t.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
   'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and its published figures. Accounts and months stay. Definer, because nothing else deletes these.';
@@ -22855,7 +22871,7 @@ begin
             or exists (select from core.partner_managers m where m.user_id = u.id and m.partner_id <> partner)
             or exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
             or exists (select from core.ended_attributions a where a.user_id = u.id and a.partner_id <> partner)
-            -- what a person owns in the house is the reader's where the reader alone brought that person
+            -- what a person owns in the people's tenant is the reader's where the reader alone brought that person
             or exists (select from core.accounts a where a.user_id = u.id)
                and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id = partner)))
      and not exists (
@@ -22878,7 +22894,7 @@ as $$
           and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
-          or m.partner_id = private.house() and private.is_nobody_elses(partner, m.recipient)
+          or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)
              and (exists (select from auth.users u where u.email = m.recipient)
                   or exists (select from private.signed_accounts(m.recipient))))
    order by m.created_at desc, m.id desc limit size
@@ -22929,11 +22945,11 @@ begin
                           order by v.created_at, v.id limit 1))
       from core.accounts a
       left join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
-     where a.partner_id = private.house() and a.id = account
+     where a.partner_id = private.people_tenant() and a.id = account
      order by c.created_at, c.id limit 1);
 end $$;
 comment on function private.customer_state(uuid) is
-  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the people''s tenant.';
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -23024,48 +23040,48 @@ comment on function api.settle_rehearsal(jsonb, jsonb) is
 
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
--- Deletes accounts of the house with everything below them. Their rows are locked; only private.erase_customers runs it.
+-- Deletes accounts of the people's tenant with everything below them. Their rows are locked; only private.erase_customers runs it.
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
 as $$
 declare
-  house     constant uuid := private.house();
-  locations constant uuid[] := array(
-    select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+  people_tenant constant uuid := private.people_tenant();
+  locations     constant uuid[] := array(
+    select distinct c.location_id from core.connections c where c.partner_id = people_tenant and c.id = any (connections));
 begin
-  perform private.erase_bookings(house, accounts);
-  delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
-  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
-  delete from core.charging_evidence e where e.partner_id = house and e.charger_id = any (chargers);
-  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
-  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
-  delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
-  delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
-  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
-  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
-  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
-  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
-  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  perform private.erase_bookings(people_tenant, accounts);
+  delete from core.replaced_charging_sessions r where r.partner_id = people_tenant and r.charger_id = any (chargers);
+  delete from core.charger_months m where m.partner_id = people_tenant and m.charger_id = any (chargers);
+  delete from core.charging_evidence e where e.partner_id = people_tenant and e.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = people_tenant and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = people_tenant and v.charger_id = any (chargers);
+  delete from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = any (connections);
+  delete from core.notices n where n.partner_id = people_tenant and n.account_id = any (accounts);
+  delete from core.documents d where d.partner_id = people_tenant and d.account_id = any (accounts);
+  delete from core.mandates m where m.partner_id = people_tenant and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = people_tenant and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = people_tenant and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = people_tenant and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = people_tenant and c.id = any (connections);
   delete from core.locations l
-   where l.partner_id = house and l.id = any (locations)
-     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
-  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
-  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+   where l.partner_id = people_tenant and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = people_tenant and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = people_tenant and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = people_tenant and a.id = any (accounts);
 end $$;
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
 as $$
 declare
-  house       constant uuid := private.house();
-  everything  constant boolean := chosen is null;
-  gone        core.drafts[];
-  people      uuid[];
-  logins      uuid[];
-  accounts    uuid[];
-  chargers    uuid[];
-  connections uuid[];
+  people_tenant constant uuid := private.people_tenant();
+  everything    constant boolean := chosen is null;
+  gone          core.drafts[];
+  people        uuid[];
+  logins        uuid[];
+  accounts      uuid[];
+  chargers      uuid[];
+  connections   uuid[];
 begin
   -- before any row, as who prepares a payout does
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
@@ -23084,9 +23100,9 @@ begin
        and not exists (select from core.partner_managers m where m.user_id = u.id));
   accounts := array(
     select a.id from core.accounts a
-     where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
+     where a.partner_id = people_tenant and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
-  perform private.lock_bookings_of(private.house(), accounts);
+  perform private.lock_bookings_of(private.people_tenant(), accounts);
   -- an opt-out outlives its draft; what remembers a draft that was withdrawn is the mail by which its customer opted out
   perform private.forget_opt_outs(array(
     select d.email from unnest(gone) d
@@ -23094,10 +23110,10 @@ begin
     union select m.recipient from core.mail_outbox m where everything and m.partner_id = partner and m.cause like 'claim%'), key, partner);
   -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
+    where v.partner_id = people_tenant and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
-                     where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
-  connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
+                     where h.partner_id = people_tenant and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
+  connections := array(select c.id from core.connections c where c.partner_id = people_tenant and c.account_id = any (accounts) order by c.id for update);
 
   perform private.erase_accounts(accounts, chargers, connections);
 
@@ -23105,7 +23121,7 @@ begin
   delete from core.mail_outbox m
    where m.partner_id = partner and m.cause like 'claim%'
      and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
-  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = people_tenant and m.recipient = u.email;
   delete from core.one_time_codes c where c.subject = any (array(select 'claim:' || g.id from unnest(gone) g));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
@@ -23122,7 +23138,7 @@ begin
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is
-  'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the house and logins in Auth.';
+  'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the people''s tenant and logins in Auth.';
 
 create function api.reset_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -23178,7 +23194,7 @@ begin
   if not exists (select from private.judge_quarter(tenant, quarter, accounts) j where j.reason is null) then
     return;
   end if;
-  perform private.act_for_partner(tenant);
+  perform private.set_tenant(tenant);
   loop
     booking := private.open_booking(tenant, quarter, run);
     taken := private.submit_booking(tenant, booking.id, accounts);
@@ -23198,12 +23214,12 @@ begin
      from private.sellable_ere(booking) s (ere) where round(s.ere * price, 2) > 0;
 end $$;
 
--- What of a quarter of a partner's accounts, its own and in the house, is credited and sold, and (of left_out the first 1000) what is not.
+-- What of a quarter of a partner's accounts, its own and in the people's tenant, is credited and sold, and (of left_out the first 1000) what is not.
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
 as $$
 declare
-  tenants constant uuid[] := array[partner, private.house()];
+  tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
     with settled as materialized (
@@ -23260,23 +23276,23 @@ create function private.settle_customers(partner uuid, quarter date, price numer
 language plpgsql security definer
 as $$
 declare
-  house    constant uuid := private.house();
-  most     constant int  := private.settled_at_once();
-  people   uuid[];
-  accounts uuid[];
-  due      uuid[];
+  people_tenant constant uuid := private.people_tenant();
+  most          constant int  := private.settled_at_once();
+  people        uuid[];
+  accounts      uuid[];
+  due           uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
   people := array(
     select a.id from core.attributions t
-      join core.accounts a on a.partner_id = house and a.user_id = t.user_id
+      join core.accounts a on a.partner_id = people_tenant and a.user_id = t.user_id
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
   due := array(
     select distinct j.account_id
-      from unnest(array[house, partner]) t (id)
+      from unnest(array[people_tenant, partner]) t (id)
       cross join lateral private.judge_quarter(t.id, settle_customers.quarter, people || accounts) j
      where j.reason is null
      order by j.account_id);
@@ -23287,15 +23303,15 @@ begin
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
   end if;
-  perform private.settle_accounts(house, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
-  perform private.act_for_partner(partner);
+  perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the people''s tenant, and only the operator books.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -23375,13 +23391,13 @@ declare
   created bigint := 0;
 begin
   if private.is_sandbox() then
-    perform private.act_for_partner(private.house());
+    perform private.set_tenant(private.people_tenant());
     due := array(
       select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
-       where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+       where v.partner_id = private.people_tenant() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
        order by v.synced_at nulls first limit 2000 for update of v skip locked);
     created := private.collect_charging_sessions(due);
-    perform private.act_for_partner(null);
+    perform private.set_tenant(null);
   end if;
   return created;
 end $$;

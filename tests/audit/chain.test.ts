@@ -29,7 +29,7 @@ async function write(rows: number, through: pg.Pool | pg.PoolClient = admin()) {
       [tenant()],
     );
     await through.query(
-      `select private.post($1, array[row('test:' || gen_random_uuid(), 'EUR', $2, 'buyer', $1, 'service', private.house())::private.posting])`,
+      `select private.post($1, array[row('test:' || gen_random_uuid(), 'EUR', $2, 'buyer', $1, 'service', private.people_tenant())::private.posting])`,
       [tenant(), n + 1],
     );
   }

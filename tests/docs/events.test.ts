@@ -56,7 +56,7 @@ test("§6 the receiver of the guide, fifteen lines, takes what is sent and refus
     key_id,
   );
   await world.row(
-    "select private.tell($1, $1, 'draft.active', gen_random_uuid(), '{\"status\": \"active\"}')",
+    "select private.append_event($1, $1, 'draft.active', gen_random_uuid(), '{\"status\": \"active\"}')",
     world.partnerA.id,
   );
   const caller = { kind: "worker", host: "sandbox", request_id: "test" };

@@ -608,13 +608,13 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
       const charger_id = await addCharger(world, person);
       const items = sessions.map((each) => ({ source: "ocpp", charger_id, ...each }));
       await world.row(
-        `with acting as materialized (select private.act_for_person(private.house(), $2))
+        `with acting as materialized (select private.act_for_person(private.people_tenant(), $2))
          select private.ingest_charging_sessions($1) from acting`,
         JSON.stringify(items),
         person.id,
       );
       const { found } = await world.row(
-        "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+        "select flags as found from private.judge_quarter(private.people_tenant(), '2026-04-01') where connection_id = $1",
         person.connection_id,
       );
       expect(found).toEqual(flags);
@@ -634,7 +634,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
           evse_no,
         );
         const { found } = await world.row(
-          "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+          "select flags as found from private.judge_quarter(private.people_tenant(), '2026-04-01') where connection_id = $1",
           person.connection_id,
         );
         return found;
@@ -670,7 +670,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
           id,
         );
         const { found } = await world.row(
-          "select flags as found from private.judge_quarter(private.house(), '2026-04-01') where connection_id = $1",
+          "select flags as found from private.judge_quarter(private.people_tenant(), '2026-04-01') where connection_id = $1",
           person.connection_id,
         );
         return found;

@@ -96,7 +96,7 @@ test("contract §3 months of somebody who left before the registration was judge
   expect([await lost(waiting), await lost(rejected)], "said before, where nothing can come of it").toEqual([0, 50]);
   for (const person of [waiting, rejected]) await close(person);
   const mayYield = async ({ account_id }: Charging) =>
-    (await world.row("select private.may_yield(private.house(), $1, '{}') as may", account_id)).may;
+    (await world.row("select private.may_yield(private.people_tenant(), $1, '{}') as may", account_id)).may;
   expect([await mayYield(waiting), await mayYield(rejected)], "what is left is paid without a minimum").toEqual([
     true,
     false,

@@ -104,7 +104,7 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
 
 test("contract §5 on production nothing of the books is ever deleted", async () => {
   await world.row("update core.deployment set host = 'production'");
-  await expect(world.row("select private.erase_bookings(private.house(), '{}')")).rejects.toThrow(
+  await expect(world.row("select private.erase_bookings(private.people_tenant(), '{}')")).rejects.toThrow(
     "on the sandbox only",
   );
   await world.row("update core.deployment set host = 'sandbox'");

@@ -267,7 +267,7 @@ test("§4.2 contract §3 a quarter with a share of 0.00 is none_due: nothing is 
   const { batch_id } = await world.exported("--minimum 0");
   await world.anna(["payout", "settle", batch_id]);
   expect(await payouts()).toMatchObject([{ status: "none_due", paid_at: null }]);
-  expect(await world.row("select count(*)::int as told from core.told_payouts")).toEqual({ told: 0 });
+  expect(await world.row("select count(*)::int as told from core.announced_payouts")).toEqual({ told: 0 });
   await world.sell(customer as Customer, 100, "2026-05");
   expect(await payouts()).toMatchObject([{ partner_share_eur: 5, status: "pending", paid_at: null }]);
 });

@@ -98,7 +98,7 @@ test.each<[string, string, string, RegExp]>([
   ],
   [
     "money that nobody earned",
-    `select private.post(p.id, array[row('gift', 'EUR', 10, 'service', private.house(), 'customer', a.id)::private.posting])
+    `select private.post(p.id, array[row('gift', 'EUR', 10, 'service', private.people_tenant(), 'customer', a.id)::private.posting])
        from core.partners p join core.accounts a on a.partner_id = p.id where p.slug = 'partner-a' limit 1`,
     "what is owed was earned, and not paid yet",
     /^owner UUID$/,

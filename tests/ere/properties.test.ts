@@ -173,7 +173,7 @@ async function decide(tenant: Tenant, connection: string | undefined, ...stateme
   const client = await world.database.admin.connect();
   try {
     await client.query("begin");
-    await client.query("select private.act_for_partner($1)", [tenant.id]);
+    await client.query("select private.set_tenant($1)", [tenant.id]);
     await client.query("select from core.connections where partner_id = $1 and id = $2 for update", [
       tenant.id,
       connection,

@@ -113,13 +113,13 @@ describe("§6 endpoints that keep others waiting", () => {
     await happen(20_000);
     await world.row("select private.sequence_all($1, $1)", world.partnerA.id);
     await world.row(
-      "select private.act_for_partner(e.partner_id), private.replay_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+      "select private.set_tenant(e.partner_id), private.replay_webhook(e, $2) from core.webhook_endpoints e where id = $1",
       id,
       { from: START },
     );
     await world.row("update core.webhook_endpoints set delivered_to = 20000");
     await world.row(
-      "select private.act_for_partner(e.partner_id), private.replay_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+      "select private.set_tenant(e.partner_id), private.replay_webhook(e, $2) from core.webhook_endpoints e where id = $1",
       id,
       { from: START },
     );

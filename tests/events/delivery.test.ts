@@ -57,7 +57,7 @@ async function endpoint(
 /** Events of partner A's log: drafts that were claimed. */
 async function happen(count: number, { partner = world.partnerA.id, type = "draft.claimed" } = {}): Promise<void> {
   await world.row(
-    'select private.tell($1, $1, $3, gen_random_uuid(), \'{"status": "claimed"}\') from generate_series(1, $2)',
+    'select private.append_event($1, $1, $3, gen_random_uuid(), \'{"status": "claimed"}\') from generate_series(1, $2)',
     partner,
     count,
     type,
@@ -149,7 +149,7 @@ describe("§6 a webhook", () => {
       const secret = newWebhookSecret();
       const sealed = sealWebhookSecret(world.environment, made.id, secret);
       await world.row(
-        "select private.act_for_partner(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+        "select private.set_tenant(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
         made.id,
         { secret: sealed, now },
       );
@@ -217,7 +217,7 @@ describe("§6 a receiver that fails", () => {
     // still in the log, and sent again by who asks for it
     receiver.answer = status(204);
     await world.row(
-      "select private.act_for_partner(e.partner_id), private.replay_webhook(e, '{\"failed\": true}') from core.webhook_endpoints e",
+      "select private.set_tenant(e.partner_id), private.replay_webhook(e, '{\"failed\": true}') from core.webhook_endpoints e",
     );
     receiver.received = [];
     await deliver();
@@ -380,9 +380,7 @@ describe("§6 a receiver that fails", () => {
     expect(await state(made)).toMatchObject({ status: "disabled", disabled_reason: "gone", delivered_to: "0" });
     expect(receiver.received).toHaveLength(1);
     const enable = () =>
-      world.row(
-        "select private.act_for_partner(e.partner_id), private.enable_webhook(e) from core.webhook_endpoints e",
-      );
+      world.row("select private.set_tenant(e.partner_id), private.enable_webhook(e) from core.webhook_endpoints e");
     await enable();
     receiver.answer = status(204);
     receiver.received = [];
@@ -475,7 +473,7 @@ describe("§6 a secret that does not open", () => {
   const rotate = async ({ id }: Endpoint) => {
     const secret = newWebhookSecret();
     await world.row(
-      "select private.act_for_partner(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
+      "select private.set_tenant(e.partner_id), private.rotate_webhook(e, $2) from core.webhook_endpoints e where id = $1",
       id,
       { secret: sealWebhookSecret(world.environment, id, secret) },
     );

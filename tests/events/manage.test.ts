@@ -43,7 +43,7 @@ const list = async (token = manager) => (await world.get("/partner/webhooks", to
 const clear = () => world.row("delete from core.webhook_endpoints");
 const happen = (count = 1) =>
   world.row(
-    "select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}') from generate_series(1, $2)",
+    "select private.append_event($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}') from generate_series(1, $2)",
     world.partnerA.id,
     count,
   );

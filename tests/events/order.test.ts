@@ -34,7 +34,10 @@ async function write(writer: number, partner: string): Promise<string[]> {
     for (let n = 0; n <= (writer + turn) % 3; n++) {
       const label = [writer, turn, n, ...(rows[0] ? [account, rows[0].n] : [])].join("-");
       const data = { status: "claimed", external_ref: label };
-      await client.query("select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), $2)", [partner, data]);
+      await client.query("select private.append_event($1, $1, 'draft.claimed', gen_random_uuid(), $2)", [
+        partner,
+        data,
+      ]);
       labels.push(label);
       if ((writer * 7 + turn) % 4 === 0) await sleep(1 + ((writer + turn) % 5));
     }

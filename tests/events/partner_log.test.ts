@@ -130,7 +130,7 @@ describe("§6 the log of a partner", () => {
     );
     expect(charger).toBeTruthy();
     await world.row(
-      "select private.act_for_partner(private.house()), private.end_mandate($1, 'revoked', 'customer')",
+      "select private.set_tenant(private.people_tenant()), private.end_mandate($1, 'revoked', 'customer')",
       connection_id,
     );
     const events = await news();
@@ -170,7 +170,7 @@ describe("§6 the log of a partner", () => {
     expect(await news()).toMatchObject([
       { type: "payout.failed", data: { payout_id, status: (await listed()).status } },
     ]);
-    await world.row("select private.tell_payouts(array[$1::uuid])", world.partnerA.id);
+    await world.row("select private.announce_payouts(array[$1::uuid])", world.partnerA.id);
     await world.row(
       "update core.payout_lines set released_at = private.now(), released_reason = 'x', status = 'failed' where payee_id = $1",
       world.partnerA.id,
@@ -178,7 +178,7 @@ describe("§6 the log of a partner", () => {
     expect(await news()).toEqual([]);
     const { sale } = await world.row("select s.id as sale from core.sales s limit 1");
     await world.row(
-      "select private.act_for_partner(s.partner_id), private.reverse_sale(s, 'a mistake', true) from core.sales s where s.id = $1",
+      "select private.set_tenant(s.partner_id), private.reverse_sale(s, 'a mistake', true) from core.sales s where s.id = $1",
       sale,
     );
     expect(await news()).toMatchObject([
@@ -309,7 +309,7 @@ describe("§6 the log of a partner", () => {
     await world.row("update core.attributions set external_ref = 'KL-left' where user_id = $1", id);
     await news();
     await world.row(
-      "select private.tell($1, $1, 'mandate.signed', gen_random_uuid(), '{}', $2)",
+      "select private.append_event($1, $1, 'mandate.signed', gen_random_uuid(), '{}', $2)",
       world.partnerA.id,
       id,
     );

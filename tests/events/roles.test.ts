@@ -5,7 +5,14 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
 
-const TABLES = ["events", "event_heads", "webhook_endpoints", "webhook_retries", "webhook_attempts", "told_payouts"];
+const TABLES = [
+  "events",
+  "event_heads",
+  "webhook_endpoints",
+  "webhook_retries",
+  "webhook_attempts",
+  "announced_payouts",
+];
 /** Logins, by their own connection; the roles of Supabase's own API, which have none, are taken on. */
 const LOGINS = ["edge", "edge_slow", "operator", "operator_anna"] as const;
 const TAKEN_ON = ["anon", "authenticated", "service_role"] as const;
@@ -20,12 +27,12 @@ beforeAll(async () => {
   await world.database.admin.query(
     `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
      values ('${id}', gen_random_uuid(), '${id}', 'https://receiver.example.com/', 'x', 'x', 0);
-     select private.tell('${id}', '${id}', 'draft.claimed', gen_random_uuid(), '{}'), private.sequence_events('${id}', '${id}');
+     select private.append_event('${id}', '${id}', 'draft.claimed', gen_random_uuid(), '{}'), private.sequence_events('${id}', '${id}');
      insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts)
      select e.partner_id, e.id, gen_random_uuid(), 1 from core.webhook_endpoints e;
      insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, ms)
      select e.partner_id, e.id, gen_random_uuid(), 'ping', 1, now(), 1 from core.webhook_endpoints e;
-     insert into core.told_payouts (partner_id, payout_id, period, status) values ('${id}', gen_random_uuid(), '2026-Q1', 'paid')`,
+     insert into core.announced_payouts (partner_id, payout_id, period, status) values ('${id}', gen_random_uuid(), '2026-Q1', 'paid')`,
   );
   for (const role of LOGINS) clients.set(role, new pg.Client({ connectionString: world.database.url(role) }));
   for (const role of TAKEN_ON) clients.set(role, new pg.Client({ connectionString: world.database.url("postgres") }));

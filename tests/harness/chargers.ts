@@ -16,7 +16,7 @@ export async function addCharger(
   const { nickname = "Oprit", mid_eligible = true, power_kw = 11, connection_id = user.connection_id } = fields;
   const { id } = await world.row(
     `insert into core.chargers (partner_id, account_id, connection_id, owner_id, user_id, nickname, connection_type, power_kw, mid_eligible)
-     values (private.house(), $1, $2, $3, $3, $4, 'ocpp', $5, $6) returning id`,
+     values (private.people_tenant(), $1, $2, $3, $3, $4, 'ocpp', $5, $6) returning id`,
     user.account_id,
     connection_id,
     user.id,
@@ -44,7 +44,7 @@ export type Ingested = { status: string; reason?: string; session_id?: string; f
 export async function ingest(world: World, ...sessions: SessionItem[]): Promise<Ingested[]> {
   const { results } = await world.row(
     `with acting as materialized (
-       select private.act_for_partner(coalesce((select partner_id from core.chargers where id::text = any ($2) limit 1), private.house())))
+       select private.set_tenant(coalesce((select partner_id from core.chargers where id::text = any ($2) limit 1), private.people_tenant())))
      select private.ingest_charging_sessions($1) as results from acting`,
     JSON.stringify(sessions.map((session) => ({ source: "ocpp", ...session }))),
     sessions.map(({ charger_id }) => charger_id),

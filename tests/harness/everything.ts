@@ -57,7 +57,7 @@ export async function giveEverything(world: World, partner: Partner): Promise<vo
     [partner.id, stored.key_hash, stored.prefix, stored.last4],
   );
   await admin.query(
-    "insert into core.told_payouts (partner_id, payout_id, period, status) values ($1, $1, '2026-Q1', 'paid')",
+    "insert into core.announced_payouts (partner_id, payout_id, period, status) values ($1, $1, '2026-Q1', 'paid')",
     [partner.id],
   );
   await admin.query(

@@ -72,7 +72,7 @@ export function people(environment: Environment, row: World["row"]): People {
     const owned = await row(
       `with account as (
          insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-         values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id, owner_id),
+         values (private.people_tenant(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id, owner_id),
        location as (
          insert into core.locations (partner_id, postal_code, house_number) select partner_id, '3818LH', 8 from account
          on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning partner_id, id)

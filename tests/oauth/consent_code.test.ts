@@ -88,7 +88,7 @@ describe("§4.5 signing in by a mailed code", () => {
         reply_to: undefined,
         status: "captured",
       });
-      expect(mail.partner_id).toBe((await world.row("select private.house() as id")).id);
+      expect(mail.partner_id).toBe((await world.row("select private.people_tenant() as id")).id);
       expect(mail.subject).toBe(`${await codeFor(email)} ${subject}`);
       for (const text of [line, warning]) expect(mail.text).toContain(text);
     }

@@ -46,7 +46,7 @@ const connected = async () => {
 const setUp = await connected();
 const { rows } = await setUp.query<{ id: string; identity: string }>(
   `insert into core.chargers (partner_id, owner_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash, power_kw)
-   select private.house(), u.id, u.id, 'Crash ' || n, 'ocpp', 'crash-' || n, $3, 22
+   select private.people_tenant(), u.id, u.id, 'Crash ' || n, 'ocpp', 'crash-' || n, $3, 22
      from auth.users u, generate_series(1, $2::int) n where u.email = $1
    returning id, ocpp_identity as identity`,
   [demo.user.email, CHARGERS, createHash("sha256").update(PASSWORD).digest()],

@@ -77,7 +77,7 @@ async function measure(): Promise<void> {
   await database.connect();
   await database.query(
     `insert into core.chargers (partner_id, owner_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash, power_kw)
-     select private.house(), u.id, u.id, 'Load ' || n, 'ocpp', 'load-' || n, $3, 22
+     select private.people_tenant(), u.id, u.id, 'Load ' || n, 'ocpp', 'load-' || n, $3, 22
        from auth.users u, generate_series(0, $2::int - 1) n where u.email = $1`,
     [demo.user.email, count, createHash("sha256").update(PASSWORD).digest()],
   );

@@ -1042,22 +1042,22 @@ describe("contract §9 the service's own tenant", () => {
   test.each([
     [
       "a client",
-      "insert into core.oauth_clients (client_id, partner_id, name, secret_hash) values ('x', private.house(), 'x', sha256('x'))",
+      "insert into core.oauth_clients (client_id, partner_id, name, secret_hash) values ('x', private.people_tenant(), 'x', sha256('x'))",
     ],
     [
       "a key",
-      "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values (private.house(), sha256('x'), 'ere_test_', 'xxxx')",
+      "insert into core.partner_keys (partner_id, key_hash, prefix, last4) values (private.people_tenant(), sha256('x'), 'ere_test_', 'xxxx')",
     ],
     [
       "a manager",
-      "insert into core.partner_managers (partner_id, user_id) select private.house(), id from auth.users limit 1",
+      "insert into core.partner_managers (partner_id, user_id) select private.people_tenant(), id from auth.users limit 1",
     ],
-    ["a return URL", "update core.partners set return_url = 'https://x.example' where id = private.house()"],
-    ["a referral code", "update core.partners set referral_code = 'HUIS' where id = private.house()"],
-    ["a percentage", "update core.partners set default_fee_pct = 0 where id = private.house()"],
-    ["a brand", "update core.partners set charger_brands = '{Alfen}' where id = private.house()"],
-    ["an appearance", `update core.partners set branding = '{"display_name": "x"}' where id = private.house()`],
-    ["company data", `update core.partners set company = '{"name": "x"}' where id = private.house()`],
+    ["a return URL", "update core.partners set return_url = 'https://x.example' where id = private.people_tenant()"],
+    ["a referral code", "update core.partners set referral_code = 'HUIS' where id = private.people_tenant()"],
+    ["a percentage", "update core.partners set default_fee_pct = 0 where id = private.people_tenant()"],
+    ["a brand", "update core.partners set charger_brands = '{Alfen}' where id = private.people_tenant()"],
+    ["an appearance", `update core.partners set branding = '{"display_name": "x"}' where id = private.people_tenant()`],
+    ["company data", `update core.partners set company = '{"name": "x"}' where id = private.people_tenant()`],
   ])("contract §9 the database itself refuses %s", async (_, statement) => {
     await world.addUser();
     await expect(world.row(statement)).rejects.toThrow(/partners_house_has_no_settings|_not_of_the_house/);

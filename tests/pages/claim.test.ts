@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HOUSE } from "#shared/domain/claim/links.ts";
+import { PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
 import { newEan } from "../harness/people.ts";
 import { statementsOf } from "../harness/world.ts";
@@ -63,7 +63,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     expect(kept.code_hash, "a code is used once").toBeNull();
     const account = await world.row("select * from core.accounts where id = $1", row.account_id);
     expect(account).toMatchObject({
-      partner_id: HOUSE,
+      partner_id: PEOPLE_TENANT,
       access_channel: "user",
       user_id: row.user_id,
       type: "particulier",
@@ -71,7 +71,7 @@ describe("contract §4 a claim, from the link to the account", () => {
       iban_last4: "4300",
     });
     expect(
-      openIban(world.environment, HOUSE, { ciphertext: account.iban_ciphertext, key_id: account.iban_key_id }),
+      openIban(world.environment, PEOPLE_TENANT, { ciphertext: account.iban_ciphertext, key_id: account.iban_key_id }),
     ).toBe("NL91ABNA0417164300");
     expect(
       await world.row("select full_name, email, phone from core.signatories where account_id = $1", account.id),
@@ -215,7 +215,7 @@ describe("contract §4 conflict", () => {
         await world.row(
           `insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
            values ($1, $2, 'user', 'particulier', 'service_pays_customer')`,
-          HOUSE,
+          PEOPLE_TENANT,
           id,
         );
       const ask = newBrowser(world);

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { HOUSE } from "#shared/domain/claim/links.ts";
+import { PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
 import { statementsOf } from "../harness/world.ts";
 import { giveKey } from "../partner/partner_world.ts";
@@ -116,7 +116,7 @@ describe("contract §4 after signing nobody is stuck", () => {
     const account = await accountOf(draft);
     expect(account.iban_last4).toBe("4300");
     expect(
-      openIban(world.environment, HOUSE, { ciphertext: account.iban_ciphertext, key_id: account.iban_key_id }),
+      openIban(world.environment, PEOPLE_TENANT, { ciphertext: account.iban_ciphertext, key_id: account.iban_key_id }),
     ).toBe("NL91ABNA0417164300");
     expect(await mailsOf(draft), "the first one is mailed about too").toHaveLength(1);
     expect((await connectionOf(draft)).registration_status).toBe("concept");
@@ -130,7 +130,7 @@ describe("contract §4 after signing nobody is stuck", () => {
     expect([added.status, added.location]).toEqual([303, `${new URL(draft.link).pathname}?lang=nl`]);
     const { user_id } = await draftRow(world, draft);
     expect(await chargersOf(draft)).toMatchObject([
-      { partner_id: HOUSE, user_id, serial_number: "AB12", mid_eligible: true, nickname: "Alfen Test mid" },
+      { partner_id: PEOPLE_TENANT, user_id, serial_number: "AB12", mid_eligible: true, nickname: "Alfen Test mid" },
     ]);
     expect((await connectionOf(draft)).registration_status).toBe("ingediend");
     expect(await eligible(draft)).toBe(true);
@@ -140,8 +140,8 @@ describe("contract §4 after signing nobody is stuck", () => {
     expect(complete).not.toContain("Wat u nog moet doen");
     const { rows } = await auditsOf(draft);
     expect(rows.map(({ action, partner_id }) => [action, partner_id])).toEqual([
-      ["account.iban_stored", HOUSE],
-      ["charger.registered", HOUSE],
+      ["account.iban_stored", PEOPLE_TENANT],
+      ["charger.registered", PEOPLE_TENANT],
     ]);
   });
 

@@ -134,7 +134,7 @@ beforeAll(async () => {
     });
     expect(added.status).toBe(200);
     const endpoint = await world.row("select id from core.webhook_endpoints where partner_id = $1", partnerA.id);
-    await world.rows("select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{}')", partnerA.id);
+    await world.rows("select private.append_event($1, $1, 'draft.claimed', gen_random_uuid(), '{}')", partnerA.id);
     const event = await world.row("select id from core.events where type = 'draft.claimed'");
     await world.row(
       `insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms)

@@ -88,7 +88,7 @@ async function strangerAt(email: string, owning: boolean): Promise<Stranger> {
   if (owning)
     await world.row(
       `insert into core.chargers (partner_id, user_id, owner_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
-       values (private.house(), $1, $1, 'Van de vreemde', 'ocpp', $2, sha256('stranger')) returning id`,
+       values (private.people_tenant(), $1, $1, 'Van de vreemde', 'ocpp', $2, sha256('stranger')) returning id`,
       id,
       `CP${randomBytes(6).toString("hex")}`,
     );
@@ -171,7 +171,7 @@ describe("contract §9 attack: signing up first with somebody else's address", (
       expect(login.raw_app_meta_data).toMatchObject({ proved_email: stranger.email, providers: ["email"] });
       await nothingIsLeft(stranger);
       const mails = await world.rows(
-        "select partner_id = private.house() as ours from core.mail_outbox where recipient = $1 and template = 'login_secured'",
+        "select partner_id = private.people_tenant() as ours from core.mail_outbox where recipient = $1 and template = 'login_secured'",
         stranger.email,
       );
       expect(mails).toEqual([{ ours: true }]);

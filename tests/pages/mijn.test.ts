@@ -640,7 +640,7 @@ describe("contract §6 a person's own data", () => {
   test("who is owed money, and has no account number, is told to give one first", async () => {
     const customer = await newCustomer(world);
     await world.row(
-      `select private.post(private.house(), array[row('test:' || $1, 'EUR', 12.34, 'buyer', private.house(), 'customer', $1::uuid)::private.posting])`,
+      `select private.post(private.people_tenant(), array[row('test:' || $1, 'EUR', 12.34, 'buyer', private.people_tenant(), 'customer', $1::uuid)::private.posting])`,
       customer.account_id,
     );
     const ask = await browserOf(world, customer);

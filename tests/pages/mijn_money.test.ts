@@ -32,7 +32,7 @@ const steps = (page: string) =>
 /** What ERE brought on average, for the customers of the service. */
 const publish = (price: string | null) =>
   world.row(
-    `insert into core.figures (partner_id, delivery_year, price) select private.house(), 2026, $1::numeric
+    `insert into core.figures (partner_id, delivery_year, price) select private.people_tenant(), 2026, $1::numeric
      on conflict on constraint figures_pkey do update set price = excluded.price returning 1`,
     price,
   );

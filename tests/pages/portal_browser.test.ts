@@ -71,7 +71,7 @@ describe.skipIf(noBrowser)(
         else disclosed = customer_ref;
       }
       await failingWebhook(world, partnerA);
-      await world.rows("select private.tell($1, $1, 'draft.claimed', $2, '{}')", partnerA.id, drafts.invited);
+      await world.rows("select private.append_event($1, $1, 'draft.claimed', $2, '{}')", partnerA.id, drafts.invited);
       event = (await world.row("select id from core.events where type = 'draft.claimed'")).id;
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);

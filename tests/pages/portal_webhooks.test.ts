@@ -217,7 +217,7 @@ describe("§6 webhooks in a partner's pages", () => {
     const { page } = await add();
     const before = Number((await endpoints())[0].delivered_to);
     await world.rows(
-      "select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}') from generate_series(1, 3)",
+      "select private.append_event($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}') from generate_series(1, 3)",
       world.partnerA.id,
     );
     await world.post("/worker/kick", {}, world.environment.config.WORKER_SECRET);
@@ -234,7 +234,7 @@ describe("§6 webhooks in a partner's pages", () => {
   test("one event is looked at as it was sent, with its time, and sent again alone", async () => {
     const { page } = await add();
     await world.rows(
-      "select private.tell($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}')",
+      "select private.append_event($1, $1, 'draft.claimed', gen_random_uuid(), '{\"status\": \"claimed\"}')",
       world.partnerA.id,
     );
     await world.post("/worker/kick", {}, world.environment.config.WORKER_SECRET);

@@ -221,13 +221,13 @@ describe("§4.2 order and size", () => {
     await world.row(
       `with account as (
          insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler, created_at)
-         select private.house(), user_id, 'user', 'vve', 'service_pays_customer', now() + interval '1 day' from core.attributions where partner_id = $1),
+         select private.people_tenant(), user_id, 'user', 'vve', 'service_pays_customer', now() + interval '1 day' from core.attributions where partner_id = $1),
        own as (select b.* from core.accounts b join core.attributions a on a.user_id = b.user_id where a.partner_id = $1),
        connection as (
          insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, registration_status, status, created_at)
          select o.partner_id, o.id, o.user_id, l.id, lpad((abs(hashtextextended(o.id::text || n, 0)) % 1000000000000000000)::text, 18, '0'),
                 'concept', case when n = 3 then 'archived' else 'active' end, now() - make_interval(days => n)
-           from own o, generate_series(1, 3) n, (select id from core.locations where partner_id = private.house() limit 1) l)
+           from own o, generate_series(1, 3) n, (select id from core.locations where partner_id = private.people_tenant() limit 1) l)
        insert into core.chargers (partner_id, account_id, owner_id, user_id, nickname, connection_type, status, created_at)
        select o.partner_id, o.id, o.user_id, o.user_id, 'n' || n, case n when 1 then 'easee' else 'zaptec' end, case when n = 3 then 'removed' else 'active' end,
               now() + make_interval(days => n)

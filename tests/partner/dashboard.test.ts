@@ -51,12 +51,12 @@ const FROM_ROWS = `
   connected as (
     select k.user_id, k.attached_month, c.connection_id, c.status = 'active' and c.mandate_status = 'signed' as signed
       from customers k
-      join core.accounts b on b.partner_id = private.house() and b.user_id = k.user_id
+      join core.accounts b on b.partner_id = private.people_tenant() and b.user_id = k.user_id
       join core.connection_mandates c on c.partner_id = b.partner_id and c.account_id = b.id),
   months as (
     select d.period, sum(d.total_kwh) as kwh, coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0) as ere, count(distinct k.user_id) filter (where d.total_kwh > 0) as active
       from connected k
-      join core.delivered_months d on d.partner_id = private.house() and d.connection_id = k.connection_id and d.period >= k.attached_month
+      join core.delivered_months d on d.partner_id = private.people_tenant() and d.connection_id = k.connection_id and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
      where d.status = 'staged' or d.locked group by d.period),
   unsold as (
@@ -82,7 +82,7 @@ const FROM_ROWS = `
     'kwh_total', (select round(coalesce(sum(kwh), 0), 2) from months),
     'kwh_this_month', (select round(coalesce(sum(kwh), 0), 2) from months where period = date_trunc('month', private.today())),
     'ere_estimated', (select round(coalesce(sum(ere), 0), 2) from months),
-    'partner_share_estimated_eur', (select trunc(greatest(ere, 0) / 10000 * coalesce(private.last_price(private.house()), 0), 2) from unsold),
+    'partner_share_estimated_eur', (select trunc(greatest(ere, 0) / 10000 * coalesce(private.last_price(private.people_tenant()), 0), 2) from unsold),
     'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                           'active_customers', m.active) order by m.period desc), '[]') from months m)) as figures`;
 

@@ -399,7 +399,7 @@ describe("§4.2 every counter", () => {
     }
     const owner = await addLogin(world);
     await world.row(
-      "insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler) values (private.house(), $1, 'user', 'particulier', 'service_pays_customer')",
+      "insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler) values (private.people_tenant(), $1, 'user', 'particulier', 'service_pays_customer')",
       owner.id,
     );
     expect(await reasons([draftRow({ email: owner.email })])).toEqual(["existing_user"]);

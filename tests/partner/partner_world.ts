@@ -108,7 +108,7 @@ export async function addCustomer(
   await world.row(
     `with account as (
        insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-       values (private.house(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id, owner_id),
+       values (private.people_tenant(), $1, 'user', 'particulier', 'service_pays_customer') returning partner_id, id, owner_id),
      signatory as (
        insert into core.signatories (partner_id, account_id, owner_id, full_name, email, phone) select partner_id, id, owner_id, $2, $3, $4 from account),
      location as (

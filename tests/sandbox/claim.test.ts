@@ -1,7 +1,7 @@
 // POST /sandbox/v1/drafts/{id}/claim: the claim flow of the pages, played from wherever a draft is (specification section 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { HOUSE } from "#shared/domain/claim/links.ts";
+import { PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import { openIban } from "#shared/values/iban.ts";
 import { newEan } from "../harness/people.ts";
 import { ANSWERS, answer, type Draft, fill, newBrowser, prove, readyToSign } from "../pages/claimant.ts";
@@ -200,7 +200,7 @@ describe("§4.3 claim: the customer played from draft to submitted registration"
         where a.id = $1`,
       body.account_id,
     );
-    expect(openIban(world.environment, HOUSE, stored)).toBe("BE68539007547034");
+    expect(openIban(world.environment, PEOPLE_TENANT, stored)).toBe("BE68539007547034");
     expect(stored).toMatchObject({
       phone: "+31611223344",
       ean_code: ean,

@@ -34,7 +34,7 @@ const deleted = ({ status, body }: { status: number; body: Record<string, unknow
 const signInCode = (to: string) =>
   world.row(
     `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
-     values (private.house(), 'sign_in_code:' || gen_random_uuid(), 'sign_in', 'nl', $1, '{"code": "123456", "app": null}', 'captured')`,
+     values (private.people_tenant(), 'sign_in_code:' || gen_random_uuid(), 'sign_in', 'nl', $1, '{"code": "123456", "app": null}', 'captured')`,
     to,
   );
 
@@ -61,7 +61,7 @@ async function everything(key: string): Promise<void> {
   await world.row(
     `with grants as (insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, '{sessions:read}') returning id),
           tokens as (insert into core.personal_tokens (user_id, name, token_hash, last4, scopes) values ($1, 'Mijn', sha256($1::text::bytea), 'abcd', '{sessions:read}'))
-     insert into core.chargers (partner_id, user_id, owner_id, nickname, connection_type) values (private.house(), $1, $1, 'Los', 'ocpp')`,
+     insert into core.chargers (partner_id, user_id, owner_id, nickname, connection_type) values (private.people_tenant(), $1, $1, 'Los', 'ocpp')`,
     user_id,
     client_id,
   );
@@ -213,7 +213,7 @@ describe("§4.3 reset, while something runs", () => {
   /** Nothing hangs on what is gone. */
   async function noOrphans(): Promise<void> {
     const [found] = await world.rows(
-      `select (select count(*)::int from core.accounts a where a.partner_id = private.house() and a.user_id is not null
+      `select (select count(*)::int from core.accounts a where a.partner_id = private.people_tenant() and a.user_id is not null
                   and not exists (select from core.attributions t where t.user_id = a.user_id)
                   and exists (select from auth.users u where u.id = a.user_id and u.raw_app_meta_data ->> 'claimed_for' = $1::text)) as accounts,
               (select count(*)::int from core.drafts d where d.status = 'active' and not exists (select from core.accounts a where a.id = d.account_id)) as drafts,
@@ -316,7 +316,7 @@ describe("§4.3 reset, while something runs", () => {
       newEmail(),
       world.partnerA.id,
     );
-    const added = `insert into core.chargers (partner_id, owner_id, user_id) values (private.house(), $1, $1)`;
+    const added = `insert into core.chargers (partner_id, owner_id, user_id) values (private.people_tenant(), $1, $1)`;
     const { status } = await during(added, [user_id], () => world.reset());
     expect(status, JSON.stringify(failures())).toBe(200);
     expect(await world.row("select count(*)::int as n from core.chargers where user_id = $1", user_id)).toEqual({

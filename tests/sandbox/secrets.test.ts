@@ -46,7 +46,7 @@ const writeAll = (email: string) =>
   world.rows(
     `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
      select tenant, tenant || template || $1, template, 'nl', $1, jsonb_build_object('subject', tenant::text, 'html', '', 'text', template, 'links', '[]'::jsonb), 'captured'
-       from unnest($2::text[]) template, unnest(array[$3::uuid, private.house()]) tenant returning 1`,
+       from unnest($2::text[]) template, unnest(array[$3::uuid, private.people_tenant()]) tenant returning 1`,
     email,
     MAIL_TEMPLATES,
     world.partnerA.id,

@@ -195,7 +195,7 @@ describe("contract §9 attack: mail without end to one address", () => {
     const before = await world.row("select sum(sent)::int as sent from core.mail_counts");
     for (let n = 0; n < 25; n++)
       await world.row(
-        `select private.act_for_partner($1), private.enqueue_mail('{"template": "payout_sent", "locale": "nl"}', $2, 'notice:' || gen_random_uuid())`,
+        `select private.set_tenant($1), private.enqueue_mail('{"template": "payout_sent", "locale": "nl"}', $2, 'notice:' || gen_random_uuid())`,
         world.partnerA.id,
         email,
       );
@@ -265,7 +265,7 @@ describe("contract §9 attack: mail without end to one address", () => {
   });
 
   test("a counted mail without the key to count by is not written: no limit is passed by", async () => {
-    const counted = `select private.act_for_partner($1), private.enqueue_mail('{"template": "x", "locale": "nl"}', $2, 'mandate_link:x')`;
+    const counted = `select private.set_tenant($1), private.enqueue_mail('{"template": "x", "locale": "nl"}', $2, 'mandate_link:x')`;
     await expect(world.row(counted, world.partnerA.id, email)).rejects.toThrow(/null value/);
   });
 

@@ -66,7 +66,7 @@ const lockMonth = (period: string, status = "registered") =>
 async function openMonth(period: string, status: string) {
   await lockMonth(period, status);
   await world.row(
-    `select private.act_for_partner(partner_id), private.release_charging_sessions(array[id], array[$2::date])
+    `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array[$2::date])
        from core.connections where id = $1`,
     user.connection_id,
     period,

@@ -203,7 +203,7 @@ test("a charging session that is new, and one that is corrected", async () => {
     { ...session, external_id: "y", wh: 4000, started_at: "2026-02-01T12:00:00Z", ended_at: "2026-02-01T13:00:00Z" },
   ];
   const { whole, asked } = await planOf(
-    `with acting as materialized (select private.act_for_partner($1))
+    `with acting as materialized (select private.set_tenant($1))
      select private.ingest_charging_sessions($2) from acting`,
     world.partnerA.id,
     JSON.stringify(sessions),

@@ -318,7 +318,7 @@ describe("npm run migration -- <name>", () => {
         ) partition by range (at);
         comment on table core.draft_events is 'What happened to a draft.';
         create index draft_events_draft on core.draft_events (partner_id, draft_id);
-        select private.isolate('core.draft_events', 'select, insert');
+        select private.enable_tenant_policy('core.draft_events', 'select, insert');
         select private.partition_by_year('core.draft_events');\n`),
     );
     edit("supabase/schemas/operations/audit/tables.sql", (text) =>

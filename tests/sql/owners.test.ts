@@ -67,7 +67,7 @@ async function person(): Promise<Owner> {
   );
   await inHouse(
     `insert into core.mail_outbox (partner_id, owner_id, cause, template, locale, recipient, content, status)
-     values (private.house(), $1, $2, 'test', 'nl', $3, '{}', 'captured')`,
+     values (private.people_tenant(), $1, $2, 'test', 'nl', $3, '{}', 'captured')`,
     id,
     `test:${id}`,
     email,
@@ -130,7 +130,7 @@ const SHARED: Record<string, string> = {
   "core.partner_logos": "belongs to the partner itself",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
-  "core.told_payouts": "is what the partner was told of its own payouts",
+  "core.announced_payouts": "is what the partner was told of its own payouts",
   "core.webhook_attempts":
     "is of an endpoint, which its partner or the operator manages; no client or person is let near it",
   "core.webhook_retries": "is of an endpoint, as its attempts are",
@@ -260,7 +260,7 @@ test("contract §9 attack: a partner's application that a person uses owns nothi
 
 test("contract §9 attack: a partner sees its tenant, and as the house nobody's rows", async () => {
   const owner: Owner = { id: partner.id, caller: { kind: "partner" } };
-  const { id: house } = await world.row("select private.house() as id");
+  const { id: house } = await world.row("select private.people_tenant() as id");
   const seen = (tenant: string) => acting(owner, tenant, "core.accounts", "select from core.accounts");
   const [{ n }] = (await admin.query("select count(*)::int as n from core.accounts where partner_id = $1", [house]))
     .rows;
@@ -336,7 +336,8 @@ test.each(["the house", "a CPO's tenant"])(
   "contract §9 attack: every api function, called in %s by a caller without an owner, refuses, or answers as if nobody had a row",
   async (where) => {
     await world.freeze("2026-11-02T10:00:00Z"); // no two answers differ by their moment
-    const tenant: string = where === "the house" ? (await world.row("select private.house() as id")).id : partner.id;
+    const tenant: string =
+      where === "the house" ? (await world.row("select private.people_tenant() as id")).id : partner.id;
     const traces = [...(await tracesOf(tenant))];
     const ids = { ...NO_IDS };
     for (const row of IDS)

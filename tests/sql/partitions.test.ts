@@ -135,7 +135,7 @@ test("any table that only grows may have years: with foreign keys, policies and 
       constraint readings_partner_id_fkey foreign key (partner_id) references core.partners (id)
     ) partition by range (at);
     create index readings_kind on core.readings (partner_id, kind);
-    select private.isolate('core.readings', 'select, insert');
+    select private.enable_tenant_policy('core.readings', 'select, insert');
     select private.partition_by_year('core.readings');`);
   await end(owner);
   expect(await partitions("core.readings")).toEqual([

@@ -427,7 +427,7 @@ describe("functions", () => {
       ),
     ).toEqual([
       // whoever migrates, and the operator as the owner of the database
-      "private.isolate",
+      "private.enable_tenant_policy",
       "private.login_create",
       "private.login_disable",
       "private.partition_by_year",

@@ -33,7 +33,7 @@ async function acting(partner: Partner | null, table: string, statement: string,
     await client.query(`grant all on ${table} to api_owner`);
     await client.query("set local role api_owner");
     await client.query(
-      "select set_config('app.partner_id', $1, true), set_config('app.client_id', $2, true), set_config('app.breadth', 'tenant', true)",
+      "select set_config('app.partner_id', $1, true), set_config('app.client_id', $2, true), set_config('app.sees_whole_tenant', 'true', true)",
       [partner?.id ?? "", partner?.client.id ?? ""],
     );
     return (await client.query(statement, values)).rowCount;

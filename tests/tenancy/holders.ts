@@ -131,7 +131,7 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
     `with ended as (
        insert into core.ended_attributions (partner_id, user_id, attached_month, last_month) values ($1, $2, '2026-01-01', '2026-02-01')),
      payout as (
-       insert into core.told_payouts (partner_id, payout_id, period, status) values ($1, gen_random_uuid(), '2026-Q1', 'paid')),
+       insert into core.announced_payouts (partner_id, payout_id, period, status) values ($1, gen_random_uuid(), '2026-Q1', 'paid')),
      invited as (
        insert into core.manager_invitations (partner_id, email, token_hash)
        values ($1, 'collega-' || left($1::text, 8) || '@example.nl', sha256($1::text::bytea))),
@@ -190,7 +190,7 @@ async function callersOf(
   elsewhere: Holder,
   visitors: readonly Visitor[],
 ): Promise<Admitted[]> {
-  const { id: house } = await world.row("select private.house() as id");
+  const { id: house } = await world.row("select private.people_tenant() as id");
   const now = world.environment.now().toISOString();
   const caller = (name: string, fields: Record<string, string>) => ({ name, caller: fields });
   return [

@@ -30,7 +30,7 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     because: "each change writes its event in the same transaction",
     from: null,
     to: [
-      ...["private.tell", "private.emit", "private.emit_all", "private.emit_draft", "private.emit_of"],
+      ...["private.append_event", "private.emit", "private.emit_all", "private.emit_draft", "private.emit_of"],
       "private.occurrence",
     ],
   },
@@ -51,7 +51,7 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
   {
     because: "the first line of every api function admits its caller",
     from: ["foundation"],
-    to: ["private.admit", "private.house"],
+    to: ["private.admit", "private.people_tenant"],
   },
   {
     because: "a platform has its credential in the table of its source",

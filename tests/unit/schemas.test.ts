@@ -144,13 +144,13 @@ test("whatever a partner's pages change leaves an audit row, of a kind that thei
   for (const words of Object.values(PORTAL)) {
     const known = Object.keys(words.settings.log.actions);
     expect([...new Set(writes.flatMap(auditsOf))].filter((action) => !known.includes(action)).sort()).toEqual(
-      IN_THE_HOUSE,
+      IN_PEOPLES_TENANT,
     );
   }
 });
 
 /** What becomes of the login of who was invited is in the house's log: a partner's would tell that the address had one. */
-const IN_THE_HOUSE = ["login.replaced", "login.secured", "oauth.grant_ended"];
+const IN_PEOPLES_TENANT = ["login.replaced", "login.secured", "oauth.grant_ended"];
 
 /** What the operator and a managing person do by the same functions. */
 const SHARED = ["webhook_named", "add_webhook", "ping_webhook", "replay_webhook", "place_in_log", "start_of"].map(

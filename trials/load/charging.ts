@@ -14,7 +14,7 @@ export async function charging({ trial, journal, random, over, id }: Writing): P
   const identity = `faults-${id}`;
   const { rows } = await trial.db.query<{ id: string }>(
     `insert into core.chargers (partner_id, owner_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash, power_kw)
-     select private.house(), u.id, u.id, $2, 'ocpp', $2, $3, 22 from auth.users u where u.email = $1 returning id`,
+     select private.people_tenant(), u.id, u.id, $2, 'ocpp', $2, $3, 22 from auth.users u where u.email = $1 returning id`,
     [demo.user.email, identity, createHash("sha256").update(PASSWORD).digest()],
   );
   const charger_id = rows[0]?.id ?? "";

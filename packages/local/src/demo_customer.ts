@@ -126,7 +126,7 @@ async function giveHistory(
         );
       }
       for (const charger of CHARGERS) await addCharger(client, user_id, before.connection_id, charger);
-      await client.query("select private.act_for_partner(private.house()), private.advance_registration($1)", [
+      await client.query("select private.set_tenant(private.people_tenant()), private.advance_registration($1)", [
         account_id,
       ]);
     }
@@ -170,7 +170,7 @@ async function addCharger(
     };
   });
   await client.query(
-    `with acting as materialized (select private.act_for_partner(private.house()))
+    `with acting as materialized (select private.set_tenant(private.people_tenant()))
      select private.ingest_charging_sessions($1) from acting`,
     [JSON.stringify(sessions)],
   );

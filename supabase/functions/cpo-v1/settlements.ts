@@ -62,7 +62,7 @@ export const writeSettlements = endpoint(
     description: `${DESCRIPTION} The column names are the field names. Has at most the 10,000 newest settlements.`,
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
-    sql: ["write_settlements"],
+    sql: ["export_settlements"],
     query: z.object({ limit: limit(10_000, 10_000), offset: offset(), ...filters }),
     produces: "text/csv",
     response: z.string(),
@@ -70,7 +70,7 @@ export const writeSettlements = endpoint(
     failure: "list_failed",
   },
   async ({ query, call }) => {
-    const { csv }: { csv: string } = JSON.parse(await call("write_settlements", query));
+    const { csv }: { csv: string } = JSON.parse(await call("export_settlements", query));
     return new Response(csv, {
       headers: {
         "Content-Type": "text/csv; charset=utf-8",

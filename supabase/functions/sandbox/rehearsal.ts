@@ -1,7 +1,7 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
 import type { Brand } from "#shared/domain/brand.ts";
 import { ClaimFlow, type CodePurpose, type Kept, REFUSALS, type Stage } from "#shared/domain/claim/flow.ts";
-import { claimKey, HOUSE, mac } from "#shared/domain/claim/links.ts";
+import { claimKey, mac, PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
@@ -314,7 +314,7 @@ export async function endMandate(context: RehearsalContext, draft: Draft): Promi
 
 /** Of a customer who signed without. */
 async function addIban(context: RehearsalContext, draft: Draft, iban: string): Promise<void> {
-  const kept = { answers: {}, iban: sealIban(context.environment, HOUSE, iban), missing: true };
+  const kept = { answers: {}, iban: sealIban(context.environment, PEOPLE_TENANT, iban), missing: true };
   // where somebody moved the draft meanwhile, the answer shows it
   await attempt(flowOf(context, draft).complete("payout", kept, draft.locale, draft.brand), ["claim_not_open"]);
 }
@@ -349,7 +349,7 @@ function answersOf({ type, answers: known, candidates }: Draft, wishes: Wishes):
       ean_register: await eanRegisterOf(environment).lookup(address, String(ean_code)),
     }),
     payout: (environment, iban) =>
-      iban ? { answers: {}, iban: sealIban(environment, HOUSE, iban) } : { answers: {}, later: true },
+      iban ? { answers: {}, iban: sealIban(environment, PEOPLE_TENANT, iban) } : { answers: {}, later: true },
     charger: () => ({ answers: { catalog_charger_id: null, serial_number: null } }),
   };
 }

@@ -86,7 +86,7 @@ begin
   if charger.account_id is not null then
     perform private.emit_of(charger.partner_id, emit_charger.type, charger.account_id, charger.id, about);
   else
-    perform private.tell(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
+    perform private.append_event(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
        from core.attributions t where t.user_id = charger.user_id;
   end if;
 end $$;

@@ -41,7 +41,7 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
-  perform private.act_for_partner(charger.partner_id);
+  perform private.set_tenant(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;
   select m.mid_meter into certain from core.charger_models m where m.id = charger.catalog_charger_id;
   if changed and certain is not null then

@@ -61,7 +61,7 @@ create index chargers_account on core.chargers (partner_id, account_id);
 create index chargers_connection on core.chargers (partner_id, connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
-select private.isolate('core.chargers', 'select, insert, update');
+select private.enable_tenant_policy('core.chargers', 'select, insert, update');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first

@@ -31,10 +31,10 @@ begin
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
   ignored := set_config('app.owner_id',    case when kind in ('cpo', 'ocpi') then client else person end, true);
-  -- Whoever comes by a link sees all of a tenant only from private.act_for_tenant on. Nobody is the house as a partner: it holds what
+  -- Whoever comes by a link sees all of a tenant only from private.set_tenant_and_see_all on. Nobody is the people's tenant as a partner: it holds what
   -- people own.
-  ignored := set_config('app.breadth', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.house()::text
-                                            then 'tenant' else '' end, true);
+  ignored := set_config('app.sees_whole_tenant', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.people_tenant()::text
+                                            then 'true' else '' end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
   ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
@@ -42,24 +42,24 @@ begin
 end $$;
 
 -- Narrows the transaction to the tenant that a link or a job belongs to.
-create function private.act_for_partner(partner uuid) returns void
+create function private.set_tenant(partner uuid) returns void
 language sql
 as $$ select set_config('app.partner_id', coalesce(partner::text, ''), true) $$;
 
--- As private.act_for_partner, and a caller without an owner reaches all of that tenant, unless it is the house.
-create function private.act_for_tenant(partner uuid) returns void
+-- As private.set_tenant, and a caller without an owner reaches all of that tenant, unless it is the people's tenant.
+create function private.set_tenant_and_see_all(partner uuid) returns void
 language plpgsql
 as $$
 begin
-  perform private.act_for_partner(partner), set_config('app.breadth', case when partner = private.house() then '' else 'tenant' end, true);
+  perform private.set_tenant(partner), set_config('app.sees_whole_tenant', case when partner = private.people_tenant() then '' else 'true' end, true);
 end $$;
 
 -- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
 language sql
 as $$
-  select private.act_for_partner(partner), set_config('app.user_id', coalesce(person::text, ''), true),
-         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.breadth', '', true)
+  select private.set_tenant(partner), set_config('app.user_id', coalesce(person::text, ''), true),
+         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.sees_whole_tenant', '', true)
 $$;
 
 -- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took 1.1).
@@ -84,10 +84,10 @@ create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
 
--- The owner whose rows this transaction sees in its tenant. Null: all rows, by the breadth. Else the id that no owner has.
-create function private.reach() returns uuid
+-- The owner whose rows this transaction sees in its tenant. Null: all rows. Else the id that no owner has.
+create function private.visible_owner() returns uuid
 language sql stable parallel safe
-return coalesce(private.owner_id(), case when current_setting('app.breadth', true) = 'tenant' then null
+return coalesce(private.owner_id(), case when current_setting('app.sees_whole_tenant', true) = 'true' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
 
 -- The person who acts for a partner in this transaction; null if its API key does.

@@ -1,7 +1,7 @@
 -- Publishing: what stands beside each table that a login role may reach. What every table and function gets: last.sql.
 
--- An owner reaches only their own rows, other callers none, unless their breadth is the tenant. Stands beside a column not named owner_id.
-create function private.keep_to_owner(tenant_table regclass, owner_column name) returns void
+-- An owner reaches only their own rows, other callers none, unless they see the whole tenant. Stands beside a column not named owner_id.
+create function private.enable_owner_policy(tenant_table regclass, owner_column name) returns void
 language plpgsql
 as $$
 begin
@@ -10,12 +10,12 @@ begin
                  -- not for every row; there is one, because each costs a plan. It is a case, because the planner then
                  -- expects half the rows. For a comparison it would expect one in two hundred, and join ten thousand
                  -- rows with nested loops.
-                 'using (case when coalesce((select private.reach()), %2$I) is not distinct from %2$I then true else false end)',
+                 'using (case when coalesce((select private.visible_owner()), %2$I) is not distinct from %2$I then true else false end)',
                  tenant_table, owner_column);
 end $$;
 
 -- Stands beside each tenant table: row-level security by partner_id and owner_id, and what the api functions may do with the rows.
-create function private.isolate(tenant_table regclass, privileges text) returns void
+create function private.enable_tenant_policy(tenant_table regclass, privileges text) returns void
 language plpgsql
 as $$
 begin
@@ -26,6 +26,6 @@ begin
                  'using (partner_id = private.partner_id()) with check (partner_id = private.partner_id())', tenant_table);
   execute format('grant %s on %s to api_owner', privileges, tenant_table);
   if exists (select from pg_catalog.pg_attribute a where a.attrelid = tenant_table and a.attname = 'owner_id' and not a.attisdropped) then
-    perform private.keep_to_owner(tenant_table, 'owner_id');
+    perform private.enable_owner_policy(tenant_table, 'owner_id');
   end if;
 end $$;

@@ -5,8 +5,8 @@ create function private.emit_months(tenant uuid, type text, rows uuid[]) returns
 language plpgsql
 as $$
 begin
-  -- what people have is in the house, and no partner sees months of theirs
-  if tenant <> private.house() then
+  -- what people have is in the people's tenant, and no partner sees months of theirs
+  if tenant <> private.people_tenant() then
     perform private.emit_all(tenant, emit_months.type, array(
       select row(r.account_id, r.booking_id, jsonb_build_object(
                'periods', jsonb_agg(distinct r.period order by r.period),
@@ -32,7 +32,7 @@ begin
      where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
      group by a.share_partner_id, b.quarter order by a.share_partner_id
   loop
-    perform private.tell(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
+    perform private.append_event(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
                          jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
   end loop;
   perform private.emit_all(tenant, emit_sale.type, array(
@@ -47,7 +47,7 @@ begin
 end $$;
 
 -- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
-create function private.tell_payouts(partners uuid[]) returns void
+create function private.announce_payouts(partners uuid[]) returns void
 language plpgsql
 as $$
 declare
@@ -62,15 +62,15 @@ begin
       select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
              coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
         from current c
-        full join (select t.* from core.told_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
+        full join (select t.* from core.announced_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
        where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
     ), noted as (
-      insert into core.told_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
-      on conflict on constraint told_payouts_pkey do update set status = excluded.status
+      insert into core.announced_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
+      on conflict on constraint announced_payouts_pkey do update set status = excluded.status
     )
     select * from news n order by n.partner_id, n.period
   loop
-    perform private.tell(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
+    perform private.append_event(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
                          payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
   end loop;
 end $$;
@@ -97,5 +97,5 @@ begin
        where l.partner_id = tenant and l.account_id is null
        order by p.account_id));
   end loop;
-  perform private.tell_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
+  perform private.announce_payouts(array(select distinct l.partner_id from unnest(lines) l where l.account_id is null));
 end $$;

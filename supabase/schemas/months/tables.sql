@@ -29,7 +29,7 @@ comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
 -- serves: the deliveries of a connection
 create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
-select private.isolate('core.deliveries', 'select, insert');
+select private.enable_tenant_policy('core.deliveries', 'select, insert');
 
 create table core.delivered_months (
   partner_id    uuid           not null,
@@ -58,7 +58,7 @@ comment on column core.delivered_months.locked is 'Registered as ERE, or about t
 comment on column core.delivered_months.accepted_kwh is
   'What the register accepted, copied from core.credits, so that a position need not look it up. Null until then.';
 comment on column core.delivered_months.delivery_id is 'Null if the month is the sum of charging sessions that came in one by one.';
-select private.isolate('core.delivered_months', 'select, insert, update');
+select private.enable_tenant_policy('core.delivered_months', 'select, insert, update');
 
 create view core.replaced_months with (security_invoker = true) as
 select d.partner_id, d.connection_id, r.period, r.total_kwh, r.session_count, r.delivery_id, r.received_at, d.id as replaced_by, d.received_at as replaced_at

@@ -111,7 +111,7 @@ begin
     into customers, found_all
     from page p join core.partners r on r.id = p.partner_id;
   for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
-    perform private.act_for_partner((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
+    perform private.set_tenant((customer ->> 'partner_id')::uuid), private.audit('customer.found', (customer ->> 'id')::uuid);
   end loop;
   return json_build_object('customers', customers, 'more', found_all > jsonb_array_length(customers));
 end $$;

@@ -24,7 +24,7 @@ begin
   changed := found;
   if not changed and private.host() <> wanted then
     -- a mistake is undone as long as nobody is here
-    if exists (select from core.partners p where p.id <> private.house()) or exists (select from core.oauth_clients)
+    if exists (select from core.partners p where p.id <> private.people_tenant()) or exists (select from core.oauth_clients)
        or exists (select from core.accounts) or exists (select from core.chargers) or exists (select from core.personal_tokens) then
       perform private.refuse('host_is_set', json_build_object('host', private.host()));
     end if;

@@ -5,13 +5,13 @@ language sql stable security definer
 as $$
   select a.id, a.user_id
     from core.attributions t
-    join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+    join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
      and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.partner_id(), key) else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is
-  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the house.';
+  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the people''s tenant.';
 
 -- private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
@@ -21,7 +21,7 @@ begin
   select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
   perform private.refuse_if('customer_not_found', require_customer.account_id is null);
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
-  perform private.act_for_person(private.house(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
+  perform private.act_for_person(private.people_tenant(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
 end $$;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
@@ -39,13 +39,13 @@ begin
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform private.lock_chargers(null, customer.user_id);
-  perform from core.accounts a where a.partner_id = private.house() and a.id = customer.account_id for no key update;
+  perform from core.accounts a where a.partner_id = private.people_tenant() and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);  -- a reset deleted it meanwhile
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-   where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+   where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
      and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
          = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
@@ -55,7 +55,7 @@ begin
       'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
       'power_kw', profile -> 'power_kw'), '{"virtual": true}');
     insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-    values (private.house(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+    values (private.people_tenant(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
             (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
     returning * into virtual;
     perform private.advance_registration(customer.account_id, true);
@@ -77,7 +77,7 @@ begin
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   virtuals := array(
     select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-     where v.partner_id = private.house() and h.account_id = customer.account_id and h.status = 'active'
+     where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active'
      order by v.id for update of v);
   return json_build_object('ok', true, 'sessions_created', private.collect_charging_sessions(virtuals), 'error', null);
 end $$;
@@ -100,7 +100,7 @@ begin
        -- a reset locks accounts first, and what is told of the review refers to the account
        order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
     loop
-      perform private.act_for_partner(connection.partner_id);
+      perform private.set_tenant(connection.partner_id);
       -- a person who chose "(MID variant)" has one: nobody asks for evidence here
       for charger in
         update core.chargers h set mid_eligible = true
@@ -114,7 +114,7 @@ begin
         case when array_remove(private.closed_gates(connection), 'iban_present') = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
-    perform private.act_for_partner(null);
+    perform private.set_tenant(null);
   end if;
   return reviewed;
 end $$;
@@ -135,7 +135,7 @@ begin
     -- or an account that a CPO client of the partner made
     customer.account_id := private.as_uuid(input ->> 'id');
   else
-    perform private.act_for_person(private.house(), customer.user_id);
+    perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);

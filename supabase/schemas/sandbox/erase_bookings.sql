@@ -129,7 +129,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month and d.status in ('submitted', 'registered', 'rejected');
   delete from core.figures f where f.partner_id = partner;
-  delete from core.told_payouts t where t.partner_id = partner;
+  delete from core.announced_payouts t where t.partner_id = partner;
 end $$;
 comment on function private.erase_books(uuid) is
   'Deletes what was booked, credited, sold and paid of a partner''s CPO accounts, and its published figures. Accounts and months stay. Definer, because nothing else deletes these.';

@@ -12,7 +12,7 @@ begin
             or exists (select from core.partner_managers m where m.user_id = u.id and m.partner_id <> partner)
             or exists (select from core.attributions a where a.user_id = u.id and a.partner_id <> partner)
             or exists (select from core.ended_attributions a where a.user_id = u.id and a.partner_id <> partner)
-            -- what a person owns in the house is the reader's where the reader alone brought that person
+            -- what a person owns in the people's tenant is the reader's where the reader alone brought that person
             or exists (select from core.accounts a where a.user_id = u.id)
                and not exists (select from core.attributions a where a.user_id = u.id and a.partner_id = partner)))
      and not exists (
@@ -35,7 +35,7 @@ as $$
           and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
-          or m.partner_id = private.house() and private.is_nobody_elses(partner, m.recipient)
+          or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)
              and (exists (select from auth.users u where u.email = m.recipient)
                   or exists (select from private.signed_accounts(m.recipient))))
    order by m.created_at desc, m.id desc limit size

@@ -25,11 +25,11 @@ begin
                           order by v.created_at, v.id limit 1))
       from core.accounts a
       left join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
-     where a.partner_id = private.house() and a.id = account
+     where a.partner_id = private.people_tenant() and a.id = account
      order by c.created_at, c.id limit 1);
 end $$;
 comment on function private.customer_state(uuid) is
-  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the house.';
+  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the people''s tenant.';
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -1,47 +1,47 @@
 -- POST /sandbox/v1/reset, and the customer that a fixture replaces.
 
--- Deletes accounts of the house with everything below them. Their rows are locked; only private.erase_customers runs it.
+-- Deletes accounts of the people's tenant with everything below them. Their rows are locked; only private.erase_customers runs it.
 create function private.erase_accounts(accounts uuid[], chargers uuid[], connections uuid[]) returns void
 language plpgsql
 as $$
 declare
-  house     constant uuid := private.house();
-  locations constant uuid[] := array(
-    select distinct c.location_id from core.connections c where c.partner_id = house and c.id = any (connections));
+  people_tenant constant uuid := private.people_tenant();
+  locations     constant uuid[] := array(
+    select distinct c.location_id from core.connections c where c.partner_id = people_tenant and c.id = any (connections));
 begin
-  perform private.erase_bookings(house, accounts);
-  delete from core.replaced_charging_sessions r where r.partner_id = house and r.charger_id = any (chargers);
-  delete from core.charger_months m where m.partner_id = house and m.charger_id = any (chargers);
-  delete from core.charging_evidence e where e.partner_id = house and e.charger_id = any (chargers);
-  delete from core.charging_sessions s where s.partner_id = house and s.charger_id = any (chargers);
-  delete from core.virtual_chargers v where v.partner_id = house and v.charger_id = any (chargers);
-  delete from core.delivered_months d where d.partner_id = house and d.connection_id = any (connections);
-  delete from core.notices n where n.partner_id = house and n.account_id = any (accounts);
-  delete from core.documents d where d.partner_id = house and d.account_id = any (accounts);
-  delete from core.mandates m where m.partner_id = house and m.connection_id = any (connections);
-  delete from core.mandate_links l where l.partner_id = house and l.connection_id = any (connections);
-  delete from core.ean_checks e where e.partner_id = house and e.connection_id = any (connections);
-  delete from core.chargers h where h.partner_id = house and h.id = any (chargers);
-  delete from core.connections c where c.partner_id = house and c.id = any (connections);
+  perform private.erase_bookings(people_tenant, accounts);
+  delete from core.replaced_charging_sessions r where r.partner_id = people_tenant and r.charger_id = any (chargers);
+  delete from core.charger_months m where m.partner_id = people_tenant and m.charger_id = any (chargers);
+  delete from core.charging_evidence e where e.partner_id = people_tenant and e.charger_id = any (chargers);
+  delete from core.charging_sessions s where s.partner_id = people_tenant and s.charger_id = any (chargers);
+  delete from core.virtual_chargers v where v.partner_id = people_tenant and v.charger_id = any (chargers);
+  delete from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = any (connections);
+  delete from core.notices n where n.partner_id = people_tenant and n.account_id = any (accounts);
+  delete from core.documents d where d.partner_id = people_tenant and d.account_id = any (accounts);
+  delete from core.mandates m where m.partner_id = people_tenant and m.connection_id = any (connections);
+  delete from core.mandate_links l where l.partner_id = people_tenant and l.connection_id = any (connections);
+  delete from core.ean_checks e where e.partner_id = people_tenant and e.connection_id = any (connections);
+  delete from core.chargers h where h.partner_id = people_tenant and h.id = any (chargers);
+  delete from core.connections c where c.partner_id = people_tenant and c.id = any (connections);
   delete from core.locations l
-   where l.partner_id = house and l.id = any (locations)
-     and not exists (select from core.connections c where c.partner_id = house and c.location_id = l.id);
-  delete from core.signatories s where s.partner_id = house and s.account_id = any (accounts);
-  delete from core.accounts a where a.partner_id = house and a.id = any (accounts);
+   where l.partner_id = people_tenant and l.id = any (locations)
+     and not exists (select from core.connections c where c.partner_id = people_tenant and c.location_id = l.id);
+  delete from core.signatories s where s.partner_id = people_tenant and s.account_id = any (accounts);
+  delete from core.accounts a where a.partner_id = people_tenant and a.id = any (accounts);
 end $$;
 
 create function private.erase_customers(partner uuid, chosen uuid[], key text, out customers bigint, out drafts bigint)
 language plpgsql security definer
 as $$
 declare
-  house       constant uuid := private.house();
-  everything  constant boolean := chosen is null;
-  gone        core.drafts[];
-  people      uuid[];
-  logins      uuid[];
-  accounts    uuid[];
-  chargers    uuid[];
-  connections uuid[];
+  people_tenant constant uuid := private.people_tenant();
+  everything    constant boolean := chosen is null;
+  gone          core.drafts[];
+  people        uuid[];
+  logins        uuid[];
+  accounts      uuid[];
+  chargers      uuid[];
+  connections   uuid[];
 begin
   -- before any row, as who prepares a payout does
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
@@ -60,9 +60,9 @@ begin
        and not exists (select from core.partner_managers m where m.user_id = u.id));
   accounts := array(
     select a.id from core.accounts a
-     where a.partner_id = house and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
+     where a.partner_id = people_tenant and (a.id = any (array(select d.account_id from unnest(gone) d)) or a.user_id = any (logins))
      order by a.id for update);
-  perform private.lock_bookings_of(private.house(), accounts);
+  perform private.lock_bookings_of(private.people_tenant(), accounts);
   -- an opt-out outlives its draft; what remembers a draft that was withdrawn is the mail by which its customer opted out
   perform private.forget_opt_outs(array(
     select d.email from unnest(gone) d
@@ -70,10 +70,10 @@ begin
     union select m.recipient from core.mail_outbox m where everything and m.partner_id = partner and m.cause like 'claim%'), key, partner);
   -- locked in the order in which charging sessions lock them
   perform from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-    where v.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
+    where v.partner_id = people_tenant and (h.account_id = any (accounts) or h.user_id = any (logins)) order by v.id for update of v;
   chargers := array(select h.id from core.chargers h
-                     where h.partner_id = house and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
-  connections := array(select c.id from core.connections c where c.partner_id = house and c.account_id = any (accounts) order by c.id for update);
+                     where h.partner_id = people_tenant and (h.account_id = any (accounts) or h.user_id = any (logins)) order by h.id for update);
+  connections := array(select c.id from core.connections c where c.partner_id = people_tenant and c.account_id = any (accounts) order by c.id for update);
 
   perform private.erase_accounts(accounts, chargers, connections);
 
@@ -81,7 +81,7 @@ begin
   delete from core.mail_outbox m
    where m.partner_id = partner and m.cause like 'claim%'
      and (everything or m.recipient = any (array(select d.email from unnest(gone) d)));
-  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = house and m.recipient = u.email;
+  delete from core.mail_outbox m using auth.users u where u.id = any (logins) and m.partner_id = people_tenant and m.recipient = u.email;
   delete from core.one_time_codes c where c.subject = any (array(select 'claim:' || g.id from unnest(gone) g));
   delete from core.drafts d where d.partner_id = partner and d.id = any (array(select g.id from unnest(gone) g));
   drafts := cardinality(gone);
@@ -98,7 +98,7 @@ begin
   delete from auth.users u where u.id = any (logins);
 end $$;
 comment on function private.erase_customers(uuid, uuid[], text) is
-  'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the house and logins in Auth.';
+  'Deletes a partner''s drafts, those chosen or (null) all, with accounts and all below them, mail, logins and opt-outs. key finds the opt-outs. A person with a login of their own keeps it, and leaves the partner. Definer, because customers are in the people''s tenant and logins in Auth.';
 
 create function api.reset_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -12,7 +12,7 @@ begin
   if not exists (select from private.judge_quarter(tenant, quarter, accounts) j where j.reason is null) then
     return;
   end if;
-  perform private.act_for_partner(tenant);
+  perform private.set_tenant(tenant);
   loop
     booking := private.open_booking(tenant, quarter, run);
     taken := private.submit_booking(tenant, booking.id, accounts);
@@ -32,12 +32,12 @@ begin
      from private.sellable_ere(booking) s (ere) where round(s.ere * price, 2) > 0;
 end $$;
 
--- What of a quarter of a partner's accounts, its own and in the house, is credited and sold, and (of left_out the first 1000) what is not.
+-- What of a quarter of a partner's accounts, its own and in the people's tenant, is credited and sold, and (of left_out the first 1000) what is not.
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
 as $$
 declare
-  tenants constant uuid[] := array[partner, private.house()];
+  tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
     with settled as materialized (
@@ -94,23 +94,23 @@ create function private.settle_customers(partner uuid, quarter date, price numer
 language plpgsql security definer
 as $$
 declare
-  house    constant uuid := private.house();
-  most     constant int  := private.settled_at_once();
-  people   uuid[];
-  accounts uuid[];
-  due      uuid[];
+  people_tenant constant uuid := private.people_tenant();
+  most          constant int  := private.settled_at_once();
+  people        uuid[];
+  accounts      uuid[];
+  due           uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
   people := array(
     select a.id from core.attributions t
-      join core.accounts a on a.partner_id = house and a.user_id = t.user_id
+      join core.accounts a on a.partner_id = people_tenant and a.user_id = t.user_id
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
   due := array(
     select distinct j.account_id
-      from unnest(array[house, partner]) t (id)
+      from unnest(array[people_tenant, partner]) t (id)
       cross join lateral private.judge_quarter(t.id, settle_customers.quarter, people || accounts) j
      where j.reason is null
      order by j.account_id);
@@ -121,15 +121,15 @@ begin
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
   end if;
-  perform private.settle_accounts(house, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
-  perform private.act_for_partner(partner);
+  perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the house, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the people''s tenant, and only the operator books.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer

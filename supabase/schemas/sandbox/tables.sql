@@ -21,4 +21,4 @@ comment on table core.virtual_chargers is
   'What a virtual charger of the sandbox charges, and up to when that was collected, like a maker''s cloud. Empty in production.';
 -- serves: the collection that is due
 create index virtual_chargers_due on core.virtual_chargers (synced_at);
-select private.isolate('core.virtual_chargers', 'select, insert, update');
+select private.enable_tenant_policy('core.virtual_chargers', 'select, insert, update');

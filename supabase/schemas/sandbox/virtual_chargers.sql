@@ -53,13 +53,13 @@ declare
   created bigint := 0;
 begin
   if private.is_sandbox() then
-    perform private.act_for_partner(private.house());
+    perform private.set_tenant(private.people_tenant());
     due := array(
       select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
-       where v.partner_id = private.house() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+       where v.partner_id = private.people_tenant() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
        order by v.synced_at nulls first limit 2000 for update of v skip locked);
     created := private.collect_charging_sessions(due);
-    perform private.act_for_partner(null);
+    perform private.set_tenant(null);
   end if;
   return created;
 end $$;

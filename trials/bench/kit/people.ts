@@ -60,13 +60,13 @@ export async function addCustomers(db: pg.Pool, partner: string, count: number, 
          insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@' || left($1::text, 8) || '.nl' from generate_series(1, $2::int) n returning id),
        account as (
          insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-         select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
+         select private.people_tenant(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
        signatory as (
          insert into core.signatories (partner_id, account_id, owner_id, full_name, email, phone)
          select partner_id, id, user_id, 'Sanne de Vries', left(id::text, 8) || '@voorbeeld.nl', '+31612345678' from account),
        location as (
          insert into core.locations (partner_id, postal_code, house_number, street, city)
-         select private.house(), '3818LH', n, 'Laadlaan', 'Amersfoort' from generate_series(1, 1000) n
+         select private.people_tenant(), '3818LH', n, 'Laadlaan', 'Amersfoort' from generate_series(1, 1000) n
          on conflict on constraint locations_address_key do update set house_number = excluded.house_number returning id, house_number),
        connection as (
          insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status)
@@ -112,8 +112,8 @@ export async function addPerson(
   const { rows } = await db.query<{ charger_id: string }>(
     `with person as (insert into auth.users (id, email) values (gen_random_uuid(), $1) returning id),
      account as (insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
-       select private.house(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
-     location as (insert into core.locations (partner_id, postal_code, house_number, street) values (private.house(), '3818LH', $2, $1) returning partner_id, id),
+       select private.people_tenant(), id, 'user', 'particulier', 'service_pays_customer' from person returning partner_id, id, owner_id, user_id),
+     location as (insert into core.locations (partner_id, postal_code, house_number, street) values (private.people_tenant(), '3818LH', $2, $1) returning partner_id, id),
      connection as (insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_validation_status)
        select a.partner_id, a.id, a.owner_id, l.id, lpad((abs(hashtextextended(a.id::text, 0)) % 1000000000000000000)::text, 18, '0'), 'matched'
          from account a, location l returning partner_id, id, account_id, owner_id),
@@ -147,7 +147,7 @@ export async function addPerson(
   const begun = performance.now();
   for (let n = 0; n < sessions.length; n += 5000) {
     await db.query(
-      `with acting as materialized (select private.act_for_partner(private.house()))
+      `with acting as materialized (select private.set_tenant(private.people_tenant()))
        select private.ingest_charging_sessions($1) from acting`,
       [JSON.stringify(sessions.slice(n, n + 5000))],
     );

@@ -1,5 +1,5 @@
 import type { Kept, REFUSALS } from "#shared/domain/claim/flow.ts";
-import { HOUSE } from "#shared/domain/claim/links.ts";
+import { PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -148,7 +148,7 @@ export const STEPS: Record<StepName, Step> = {
       const iban = (form.get("iban") ?? "").replace(/[\s.-]/g, "").toUpperCase();
       if (!iban && claim.iban_last4 && !claim.signed) return { answers: {} };
       if (!(await isIban(iban))) return { errors: { iban: words.payout.errors.iban } };
-      return { answers: {}, iban: sealIban(environment, HOUSE, iban) };
+      return { answers: {}, iban: sealIban(environment, PEOPLE_TENANT, iban) };
     },
   },
 

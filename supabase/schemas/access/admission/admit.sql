@@ -84,7 +84,7 @@ begin
     -- manager_id says that a person asks, for whom customers are pseudonymised
     caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
   else
-    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.house());
+    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.people_tenant());
   end if;
   return jsonb_build_object(
     'caller', caller,
@@ -106,7 +106,7 @@ begin
     perform private.refuse_admission('wrong_kind');
   end if;
   return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.house(), 'signed_in_at', began),
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(), 'signed_in_at', began),
     'subject', 'user:' || person);
 end $$;
 

@@ -76,7 +76,7 @@ begin
   if checked.refusal is not null then
     return private.refusal(checked.refusal);
   end if;
-  perform private.act_for_partner((checked.client).partner_id);
+  perform private.set_tenant((checked.client).partner_id);
   return json_build_object(
     'name', (checked.client).name,
     'operated_by', coalesce((checked.client).operated_by, (select p.name from core.partners p where p.id = private.partner_id())),

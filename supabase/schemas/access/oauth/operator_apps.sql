@@ -12,7 +12,7 @@ begin
   select * into app from core.oauth_clients c
    where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
   perform private.refuse_if('app_not_found', not found, json_build_object('app', named));
-  perform private.act_for_partner(app.partner_id);
+  perform private.set_tenant(app.partner_id);
   return app;
 end $$;
 

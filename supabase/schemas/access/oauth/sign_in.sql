@@ -98,8 +98,8 @@ begin
     return private.refusal('too_many_codes', json_build_object('rate', private.mail_rate()));
   end if;
   perform private.keep_code('browser:' || (request ->> 'token_hash'), request ->> 'email', request ->> 'code_hash');
-  -- nobody owns the mail of a code; this function reads nothing else of the house
-  perform private.act_for_partner(private.house()), set_config('app.breadth', 'tenant', true);
+  -- nobody owns the mail of a code; this function reads nothing else of the people's tenant
+  perform private.set_tenant(private.people_tenant()), set_config('app.sees_whole_tenant', 'true', true);
   -- always the same look-ups and rows: the time of the answer must not tell whether we know the address
   login := private.login_at(request ->> 'email');
   signatory := private.signs(request ->> 'email');

@@ -49,7 +49,7 @@ begin
    where i.partner_id = partner and i.email = address and i.used_at is null and i.withdrawn_at is null;
   insert into core.manager_invitations (partner_id, id, email, token_hash, invited_by)
   values (partner, invitation, address, private.reserve_token_hash(input ->> 'token_hash'), private.manager_id());
-  perform private.tell_managers('invited', address, invited_by, array[invited_by]);
+  perform private.mail_managers('invited', address, invited_by, array[invited_by]);
   perform private.audit('partner.manager_invited', invitation);
   return true;
 end $$;
@@ -74,7 +74,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   select * into entered from private.enter_invitation(lock_invitation.token_hash);
-  perform private.act_for_tenant(entered.partner_id);
+  perform private.set_tenant_and_see_all(entered.partner_id);
   select * into invitation from core.manager_invitations i where i.partner_id = entered.partner_id and i.id = entered.id for update;
   perform private.refuse_if('link_not_open', invitation.id is null or private.invitation_state(invitation) <> 'open');
   return invitation;
@@ -88,7 +88,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone'), private.count_visit(request ->> 'address_hash');
   select * into entered from private.enter_invitation(request ->> 'token_hash');
-  perform private.act_for_tenant(entered.partner_id);
+  perform private.set_tenant_and_see_all(entered.partner_id);
   return coalesce((
     select json_build_object('state', private.invitation_state(i), 'email', i.email, 'partner_name', private.partner_display_name(p),
                              'code_sent', private.code_sent('invitation:' || i.id))
@@ -134,7 +134,7 @@ begin
    where i.partner_id = invitation.partner_id and i.id = invitation.id and reserved.manages = invitation.partner_id;
   if reserved.added then
     perform private.audit('partner.manager_added', login.user_id);
-    perform private.tell_managers('joined', invitation.email, null, array[invitation.email]);
+    perform private.mail_managers('joined', invitation.email, null, array[invitation.email]);
   end if;
   return json_build_object('email', invitation.email, 'accepted', reserved.manages = invitation.partner_id);
 end $$;

@@ -44,7 +44,7 @@ $$;
 comment on function private.manager_emails(uuid) is 'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 
 -- Mails the managers, and others, that a person was invited, joined, removed or left. by is null for the service. Not to those in but.
-create function private.tell_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
+create function private.mail_managers(change text, person text, by text, but text[], others text[] default '{}') returns void
 language plpgsql
 as $$
 declare
@@ -68,7 +68,7 @@ as $$
    where m.user_id = person and not exists (select from core.partner_managers o where o.partner_id = m.partner_id and o.user_id <> person)
 $$;
 comment on function private.managed_alone(uuid) is
-  'The name of the active partner that only this person manages, or null. Definer, because they act for the house.';
+  'The name of the active partner that only this person manages, or null. Definer, because they act for the people''s tenant.';
 
 create function private.leave_partner(person uuid, operator text) returns void
 language plpgsql security definer
@@ -84,13 +84,13 @@ begin
   if not found then
     return;
   end if;
-  perform private.act_for_partner(left_partner), private.tell_managers('left', email, null, array[email]);
+  perform private.set_tenant(left_partner), private.mail_managers('left', email, null, array[email]);
   if not exists (select from core.partner_managers m where m.partner_id = left_partner) then
     perform private.enqueue_mail('{"template": "managers_changed", "locale": "nl"}', operator, 'managers_changed:' || gen_random_uuid(), jsonb_build_object(
       'change', 'alone', 'partner_name', private.partner_display_name(private.own_partner()), 'person', email));
   end if;
   perform private.audit('partner.manager_removed', person);
-  perform private.act_for_partner(tenant);
+  perform private.set_tenant(tenant);
 end $$;
 comment on function private.leave_partner(uuid, text) is
-  'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the house.';
+  'Ends a person''s management of a partner when they close their account. Tells the others, or if there are none the operator, at this address. Definer, because the person acts for the people''s tenant.';

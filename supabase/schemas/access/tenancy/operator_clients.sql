@@ -11,7 +11,7 @@ begin
   perform private.act_as_operator(input);
   select * into client from core.oauth_clients c where c.id = private.as_uuid(named) or c.client_id = named for update;
   perform private.refuse_if('client_not_found', not found, json_build_object('client', named));
-  perform private.act_for_partner(client.partner_id);
+  perform private.set_tenant(client.partner_id);
   return client;
 end $$;
 

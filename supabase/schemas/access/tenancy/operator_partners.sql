@@ -11,7 +11,7 @@ begin
   perform private.act_as_operator(input);
   select * into partner from core.partners p where p.id = private.as_uuid(named) or p.slug = named;
   perform private.refuse_if('partner_not_found', not found, json_build_object('partner', named));
-  perform private.act_for_partner(partner.id);
+  perform private.set_tenant(partner.id);
   return partner;
 end $$;
 
@@ -23,14 +23,14 @@ begin
   return case when input ->> 'partner' is not null then (private.partner_named(input)).id end;
 end $$;
 
--- private.partner_named, but refuses the house, for which nobody acts.
+-- private.partner_named, but refuses the people's tenant, for which nobody acts.
 create function private.business_named(input jsonb) returns core.partners
 language plpgsql
 as $$
 declare
   partner constant core.partners := private.partner_named(input);
 begin
-  perform private.refuse_if('house_has_no_clients', partner.id = private.house());
+  perform private.refuse_if('house_has_no_clients', partner.id = private.people_tenant());
   return partner;
 end $$;
 
@@ -58,7 +58,7 @@ begin
   on conflict on constraint partners_slug_key do nothing
   returning * into partner;
   perform private.refuse_if('slug_taken', partner.id is null, json_build_object('slug', slug));
-  perform private.act_for_partner(partner.id), private.audit('partner.created', partner.id);
+  perform private.set_tenant(partner.id), private.audit('partner.created', partner.id);
   return json_build_object('partner', private.partner_row(partner));
 end $$;
 comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
@@ -77,7 +77,7 @@ declare
   changed boolean;
   partner core.partners := private.partner_named(input);
 begin
-  perform private.refuse_if('house_stays_active', partner.id = private.house() and not wanted);
+  perform private.refuse_if('house_stays_active', partner.id = private.people_tenant() and not wanted);
   update core.partners p set is_active = wanted where p.id = partner.id and p.is_active <> wanted;
   changed := found;
   if changed then
@@ -167,7 +167,7 @@ begin
   perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id, json_build_object('user', input ->> 'user'));
   if reserved.added then
     perform private.audit('partner.manager_added', person);
-    perform private.tell_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
+    perform private.mail_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
   return json_build_object('changed', reserved.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;

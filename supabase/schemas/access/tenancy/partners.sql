@@ -1,4 +1,4 @@
--- Partners: the tenants, and the service's own tenant among them, the house. Logos are as packages/shared/src/domain/logo/logo.ts wrote them.
+-- Partners: the tenants, and the service's own tenant among them, which people own their data in. Logos are as packages/shared/src/domain/logo/logo.ts wrote them.
 
 -- Notes when an IBAN changes, whoever changes it. Encrypting it again counts as a change.
 create function private.note_iban_change() returns trigger

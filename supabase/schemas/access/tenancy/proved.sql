@@ -29,7 +29,7 @@ declare
   held   record;
 begin
   -- a partner's log would tell that the address had a login
-  perform private.act_for_partner(private.house());
+  perform private.set_tenant(private.people_tenant());
   update auth.users u
      set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
          confirmation_token = '', recovery_token = '', reauthentication_token = '',
@@ -55,7 +55,7 @@ begin
   -- the charger stays; it connects again with a password that its owner is shown
   update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
    where c.user_id = person and c.ocpp_password_hash is not null;
-  perform private.audit('login.secured', person), private.act_for_partner(tenant);
+  perform private.audit('login.secured', person), private.set_tenant(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -69,7 +69,7 @@ declare
   tenant constant uuid := private.partner_id();
 begin
   delete from auth.users u where u.id = person;
-  perform private.act_for_partner(private.house()), private.audit('login.replaced', person), private.act_for_partner(tenant);
+  perform private.set_tenant(private.people_tenant()), private.audit('login.replaced', person), private.set_tenant(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -125,9 +125,9 @@ begin
    where u.id = login.id;
   -- in the service's own name; the caller may act for a tenant
   acting := private.partner_id();
-  perform private.act_for_partner(private.house()),
+  perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':' || gen_random_uuid()),
-          private.act_for_partner(acting);
+          private.set_tenant(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
   'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';

@@ -56,11 +56,11 @@ grant select on core.partners to api_owner;
 grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
 
 -- The service's own tenant, for which nobody acts. What a person owns lives here: attribution may begin or end without moving a row.
-create function private.house() returns uuid
+create function private.people_tenant() returns uuid
 language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';
 
-insert into core.partners (id, name, slug) values (private.house(), 'De dienst zelf', 'service');
+insert into core.partners (id, name, slug) values (private.people_tenant(), 'De dienst zelf', 'service');
 
 create table core.partner_logos (
   partner_id  uuid        not null,
@@ -81,7 +81,7 @@ comment on column core.partner_logos.width is 'How wide it is shown, in CSS pixe
 create unique index partner_logos_shown on core.partner_logos (partner_id) where replaced_at is null;
 -- serves: the picture at an address
 create index partner_logos_hash on core.partner_logos (hash);
-select private.isolate('core.partner_logos', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.partner_logos', 'select, insert, update, delete');
 
 create table core.partner_managers (
   partner_id uuid        not null,
@@ -94,8 +94,8 @@ create table core.partner_managers (
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
 comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
-select private.isolate('core.partner_managers', 'select, delete');
-select private.keep_to_owner('core.partner_managers', 'user_id');
+select private.enable_tenant_policy('core.partner_managers', 'select, delete');
+select private.enable_owner_policy('core.partner_managers', 'user_id');
 
 create table core.partner_keys (
   partner_id   uuid        not null,
@@ -114,7 +114,7 @@ create table core.partner_keys (
 comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
 -- serves: one active key a partner
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
-select private.isolate('core.partner_keys', 'select, insert, update');
+select private.enable_tenant_policy('core.partner_keys', 'select, insert, update');
 
 -- The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification's order.
 create function private.scopes_of(holder text) returns text[]
@@ -181,8 +181,8 @@ create table core.attributions (
 );
 comment on table core.attributions is
   'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
-select private.isolate('core.attributions', 'select');
-select private.keep_to_owner('core.attributions', 'user_id');
+select private.enable_tenant_policy('core.attributions', 'select');
+select private.enable_owner_policy('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
 create index attributions_newest on core.attributions (partner_id, created_at desc, user_id desc);
 -- serves: the customers of a month, in the partner's portal
@@ -205,8 +205,8 @@ comment on table core.ended_attributions is
   'The partner that brought a person until they stopped sharing. These months still count for the partner, also if they are booked later. It discloses nothing. Ends with the login.';
 -- serves: the partner of a month that is booked, and the deletion of a login
 create index ended_attributions_user on core.ended_attributions (user_id);
-select private.isolate('core.ended_attributions', 'select');
-select private.keep_to_owner('core.ended_attributions', 'user_id');
+select private.enable_tenant_policy('core.ended_attributions', 'select');
+select private.enable_owner_policy('core.ended_attributions', 'user_id');
 
 create table core.manager_invitations (
   partner_id      uuid        not null,
@@ -230,4 +230,4 @@ comment on column core.manager_invitations.invited_by is
 create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
 -- serves: the clean-up
 create index manager_invitations_expiry on core.manager_invitations (expires_at);
-select private.isolate('core.manager_invitations', 'select, insert, update');
+select private.enable_tenant_policy('core.manager_invitations', 'select, insert, update');

@@ -28,11 +28,11 @@ begin
 end $$;
 
 -- Tells the signatory that the client changed the IBAN. On production the first five of a day at once, the others together at its end.
-create function private.tell_of_iban(before core.accounts, last4 text) returns void
+create function private.notify_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 as $$
 declare
-  told constant bigint := (select count(*) from core.notices n
+  notified constant bigint := (select count(*) from core.notices n
                             where n.partner_id = before.partner_id and n.account_id = before.id and n.kind = 'payout_iban_changed'
                               and n.created_at > private.now() - interval '1 day');
 begin
@@ -40,7 +40,7 @@ begin
      or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
                      where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null) then
     return;
-  elsif told < 5 or private.is_sandbox() then
+  elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || gen_random_uuid(),
                            jsonb_build_object('iban_last4', last4));
   else
@@ -67,7 +67,7 @@ begin
       return private.need('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
     elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
-      perform private.store_iban(account, iban), private.tell_of_iban(stored, iban ->> 'last4');
+      perform private.store_iban(account, iban), private.notify_of_iban(stored, iban ->> 'last4');
     end if;
   end if;
   return private.account_answer(account, true);

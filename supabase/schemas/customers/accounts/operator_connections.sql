@@ -37,7 +37,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('connection_not_found', cardinality(candidates) = 0, json_build_object('connection', named));
   perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1, json_build_object('connection', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
   return connection;
@@ -117,7 +117,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('account_not_found', cardinality(candidates) = 0, json_build_object('account', named));
   perform private.refuse_if('account_ambiguous', cardinality(candidates) > 1, json_build_object('account', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return candidates[1];
 end $$;
 

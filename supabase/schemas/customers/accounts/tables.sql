@@ -15,7 +15,7 @@ create table core.locations (
 );
 comment on table core.locations is
   'An address, shared by the tenant''s connections that agree in every part, street and city included. It is never rewritten: a corrected address is another row. Personal data; deleted with the last connection that refers to it.';
-select private.isolate('core.locations', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.locations', 'select, insert, update, delete');
 
 create table core.accounts (
   partner_id        uuid        not null,
@@ -34,7 +34,7 @@ create table core.accounts (
   iban_last4        text,
   iban_changed_at   timestamptz not null default private.now(),
   created_at        timestamptz not null default private.now(),
-  eligibility_told  boolean     not null default false,
+  eligibility_announced  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
   constraint accounts_owner_key unique (partner_id, id, owner_id),
   constraint accounts_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -50,9 +50,9 @@ create table core.accounts (
 );
 comment on column core.accounts.owner_id is 'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
 comment on table core.accounts is
-  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the house. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the people''s tenant. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
 comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
-comment on column core.accounts.eligibility_told is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
+comment on column core.accounts.eligibility_announced is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
 -- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset reads no rows
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
@@ -60,7 +60,7 @@ create index accounts_user on core.accounts (user_id) where user_id is not null;
 -- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
-select private.isolate('core.accounts', 'select, insert, update');
+select private.enable_tenant_policy('core.accounts', 'select, insert, update');
 
 create table core.signatories (
   partner_id uuid not null,
@@ -80,7 +80,7 @@ create index signatories_words on core.signatories using gin (private.search_wor
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
-select private.isolate('core.signatories', 'select, insert, update');
+select private.enable_tenant_policy('core.signatories', 'select, insert, update');
 
 create table core.account_counts (
   partner_id uuid        not null,
@@ -91,7 +91,7 @@ create table core.account_counts (
 );
 comment on table core.account_counts is
   'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept as long as the accounts.';
-select private.isolate('core.account_counts', 'select, insert, update');
+select private.enable_tenant_policy('core.account_counts', 'select, insert, update');
 
 create table core.connections (
   partner_id            uuid        not null,
@@ -135,7 +135,7 @@ create index connections_location on core.connections (partner_id, location_id);
 create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
 -- serves: the operator's list of EANs that the register has denied
 create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
-select private.isolate('core.connections', 'select, insert, update');
+select private.enable_tenant_policy('core.connections', 'select, insert, update');
 -- serves: the registrations that wait for review, oldest first
 create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
 
@@ -161,4 +161,4 @@ comment on table core.ean_checks is 'Every question to the EAN register with its
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 -- serves: how often the register did not answer lately
 create index ean_checks_unavailable on core.ean_checks (checked_at) where outcome = 'unavailable';
-select private.isolate('core.ean_checks', 'select, insert');
+select private.enable_tenant_policy('core.ean_checks', 'select, insert');

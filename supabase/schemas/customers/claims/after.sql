@@ -1,9 +1,9 @@
 -- After signing: the customer adds what they postponed, or ends the mandate.
 
--- From here the transaction acts for the person of the draft, in the house.
+-- From here the transaction acts for the person of the draft, in the people's tenant.
 create function private.enter_account(draft core.drafts) returns void
 language plpgsql
-as $$ begin perform private.act_for_person(private.house(), draft.user_id); end $$;
+as $$ begin perform private.act_for_person(private.people_tenant(), draft.user_id); end $$;
 
 -- The active connection of an account with a signed mandate, or the one that may be signed for again, locked. Null if there is none.
 create function private.mandated_connection(account uuid, to_sign_again boolean default false) returns uuid
@@ -46,7 +46,7 @@ begin
   elsif before is not null and request -> 'missing' = 'true' then
     return null;
   elsif before is not null then
-    perform private.act_for_partner(draft.partner_id);
+    perform private.set_tenant(draft.partner_id);
     if before = request #>> '{iban,last4}' and request ->> 'code_hash' is null then
       return null;
     end if;
@@ -60,7 +60,7 @@ begin
     perform private.enter_account(draft);
   end if;
   perform private.store_iban(draft.account_id, request -> 'iban');
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_iban:' || draft.id || ':' || gen_random_uuid());
   return null;
 end $$;

@@ -29,7 +29,7 @@ begin
   if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
     draft := null;
   end if;
-  perform private.act_for_tenant(draft.partner_id);
+  perform private.set_tenant_and_see_all(draft.partner_id);
   if current_setting('app.caller_kind') = 'sandbox' then
     perform private.only_in_sandbox();
   else
@@ -129,7 +129,7 @@ create function private.what_may_be_signed(facts jsonb, connection uuid, partner
 language sql stable
 as $$
   select jsonb_build_object('facts', facts, 'periods', private.mandate_periods(connection, partner.mandate_years),
-                            'offer', private.offer(private.house(), 'service_pays_customer'))
+                            'offer', private.offer(private.people_tenant(), 'service_pays_customer'))
 $$;
 
 -- What a withdrawal today leaves and loses: {covered_until, month, lost_kwh}. Whole months before it stay covered.
@@ -154,7 +154,7 @@ language sql stable security definer
 as $$ select private.connection_facts(connection) || coalesce((select jsonb_build_object('partner_name', private.partner_full_name(partner))
                                                                 from core.attributions t where t.partner_id = partner.id and t.user_id = private.user_id()), '{}') $$;
 comment on function private.renewal_facts(uuid, core.partners) is
-  'The facts of a person''s connection in the house, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
+  'The facts of a person''s connection in the people''s tenant, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
 
 -- What an active draft led to. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb
@@ -194,9 +194,9 @@ begin
     join core.connection_mandates k on k.partner_id = c.partner_id and k.connection_id = c.id
     join core.mandates m on m.partner_id = c.partner_id and m.id = k.mandate_id and m.document is not null
     join core.account_gates g on g.partner_id = c.partner_id and g.account_id = c.account_id
-   where c.partner_id = private.house() and c.account_id = draft.account_id
+   where c.partner_id = private.people_tenant() and c.account_id = draft.account_id
    order by c.status, m.created_at desc limit 1;
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   return coalesce(outcome, '{}');
 end $$;
 
@@ -271,7 +271,7 @@ begin
   view := view || jsonb_build_object('email', draft.email, 'code_sent', private.code_sent('claim:' || draft.id));
   if not private.is_proven(draft, request -> 'session') or state = 'open' and draft.status <> 'claimed' then
     -- the link alone shows nothing of what is known or typed, but what anybody may earn
-    return view || jsonb_build_object('offer', private.offer(private.house(), 'service_pays_customer'),
+    return view || jsonb_build_object('offer', private.offer(private.people_tenant(), 'service_pays_customer'),
                                       'fee_pct', (private.own_partner()).default_fee_pct);
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(

@@ -1,6 +1,6 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
--- Opens the account of a signed claim in the house, with a charger if one was chosen. The caller has reserved the EAN.
+-- Opens the account of a signed claim in the people's tenant, with a charger if one was chosen. The caller has reserved the EAN.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 as $$
@@ -15,15 +15,15 @@ begin
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
   values
-    (private.house(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+    (private.people_tenant(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
      case when facts ->> 'type' <> 'particulier' then
        jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
      draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
-  values (private.house(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
+  values (private.people_tenant(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
   insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
-  values (private.house(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
+  values (private.people_tenant(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
           case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
   perform private.record_ean_check(connection, ean, facts ->> 'postal_code', (facts ->> 'house_number')::int,
@@ -31,7 +31,7 @@ begin
   perform private.add_own_charger(account, connection, answers);
   perform private.audit('account.created', account, jsonb_build_object('draft_id', draft.id, 'for', draft.partner_id));
   perform private.record_signature(connection, null, facts, request, draft.partner_id);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   return account;
 end $$;
 
@@ -50,14 +50,14 @@ begin
   connection := private.mandated_connection(draft.account_id, to_sign_again => true);
   perform private.refuse_if('claim_not_open', connection is null);
   facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
   end if;
   perform private.enter_account(draft);
   mandate := private.record_signature(connection, null, facts, request);
-  perform private.act_for_partner(draft.partner_id);
+  perform private.set_tenant(draft.partner_id);
   perform private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id || ':' || mandate);
   return json_build_object('ok', true);
 end $$;

@@ -11,10 +11,10 @@ as $$
 begin
   user_id := coalesce(draft.user_id, (select u.id from auth.users u where u.email = draft.email and u.is_sso_user = false));
   empty := not exists (select from core.accounts a join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-                        where a.partner_id = private.house() and (a.id = draft.account_id or a.user_id = draft_login.user_id));
+                        where a.partner_id = private.people_tenant() and (a.id = draft.account_id or a.user_id = draft_login.user_id));
 end $$;
 comment on function private.draft_login(core.drafts) is
-  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the house.';
+  'The login of a draft''s customer, and whether their account has no connection yet. Definer, because logins belong to Auth and accounts to the people''s tenant.';
 
 create function private.release_customer(person uuid, partner uuid) returns void
 language sql security definer

@@ -73,7 +73,7 @@ grant execute on function api.due_draft_lookups(jsonb, jsonb) to edge_slow;
 create function api.record_draft_lookup(caller jsonb, due jsonb, ean_register jsonb) returns json
 language sql security definer
 as $$
-  select private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  select private.act_as(caller, 'worker'), private.set_tenant((due ->> 'partner_id')::uuid);
   select private.record_draft_lookup((due ->> 'draft_id')::uuid, ean_register);
 $$;
 comment on function api.record_draft_lookup(jsonb, jsonb, jsonb) is 'Stores the EAN register''s answer for a due draft; null if it no longer waits.';

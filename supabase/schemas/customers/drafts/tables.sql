@@ -88,8 +88,8 @@ create index drafts_by_status on core.drafts (status, created_at desc, id desc);
 create index drafts_unresolved on core.drafts (created_at, id) where ean_status in ('not_found', 'ambiguous') and status in ('invited', 'claimed');
 -- serves: the look-ups that wait
 create index drafts_to_look_up on core.drafts (created_at) where ean_status in ('pending', 'failed') and status in ('invited', 'claimed');
-select private.isolate('core.drafts', 'select, insert, update, delete');
-select private.keep_to_owner('core.drafts', 'user_id');
+select private.enable_tenant_policy('core.drafts', 'select, insert, update, delete');
+select private.enable_owner_policy('core.drafts', 'user_id');
 comment on column core.drafts.ean_candidates is
   'The metering points of the address, [{ean_code, street, city, house_number_addition}]: several if the customer must choose.';
 comment on column core.drafts.invited_at is 'When the claim mail was written; null if the partner passes the link on.';
@@ -106,7 +106,7 @@ create table core.draft_uploads (
 comment on table core.draft_uploads is 'One row per draft ever made, without personal data: the rolling cap also counts withdrawn ones. Deleted after 31 days.';
 -- serves: the rolling cap
 create index draft_uploads_at on core.draft_uploads (partner_id, at);
-select private.isolate('core.draft_uploads', 'select, insert');
+select private.enable_tenant_policy('core.draft_uploads', 'select, insert');
 
 create table core.draft_links (
   partner_id uuid        not null,
@@ -126,9 +126,9 @@ comment on table core.draft_links is 'A sign-in link (auth-link) as its SHA-256:
 comment on column core.draft_links.used_by is 'SHA-256 of the secret of the browser that used it, with the token: that browser may click twice.';
 -- serves: voiding the older link of a draft, and deleting a draft
 create index draft_links_draft on core.draft_links (partner_id, draft_id);
-select private.isolate('core.draft_links', 'select, insert, update');
+select private.enable_tenant_policy('core.draft_links', 'select, insert, update');
 create policy "an owner reaches only their own rows" on core.draft_links as restrictive to api_owner
-  using ((select private.reach()) is null
+  using ((select private.visible_owner()) is null
          or exists (select from core.drafts d where d.partner_id = draft_links.partner_id and d.id = draft_links.draft_id));
 
 create table core.suppressions (

@@ -8,10 +8,10 @@ declare
   turned private.occurrence[];
 begin
   with now_so as (
-    update core.accounts a set eligibility_told = g.ere_eligible
+    update core.accounts a set eligibility_announced = g.ere_eligible
       from core.account_gates g
      where a.partner_id = tenant and a.id = any (accounts) and a.client_id is not null
-       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_told
+       and g.partner_id = tenant and g.account_id = a.id and g.ere_eligible <> a.eligibility_announced
     returning a.id, g.ere_eligible, g.checklist
   )
   select array_agg(row(n.id, null, jsonb_build_object('ere_eligible', n.ere_eligible, 'checklist', n.checklist))::private.occurrence order by n.id)

@@ -60,7 +60,7 @@ as $$
    where c.partner_id = private.partner_id() and c.id = connection
 $$;
 comment on function private.terms_of(uuid, uuid) is
-  'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the house and their partner is another tenant.';
+  'The percentages a signature agrees to today. They are of the partner who brings or brought the person, or of a CPO account''s partner. Definer, because people are in the people''s tenant and their partner is another tenant.';
 
 -- Ends the signed mandate of a connection, and one for the years after it. A customer's withdrawal leaves the whole months before it.
 create function private.end_mandate(connection uuid, new_status text, reason text) returns void

@@ -14,7 +14,7 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   link := private.link_by_token(request ->> 'token_hash');
-  perform private.act_for_tenant(link.partner_id), set_config('app.caller_kind', 'signatory', true);
+  perform private.set_tenant_and_see_all(link.partner_id), set_config('app.caller_kind', 'signatory', true);
   return link;
 end $$;
 
@@ -115,7 +115,7 @@ begin
     'locale', coalesce(link.locale, partner.locale),
     'code_sent', private.code_sent('mandate:' || link.id),
     'partner_name', partner.name,
-    'brand', case when partner.id <> private.house() then private.partner_brand(partner) end,
+    'brand', case when partner.id <> private.people_tenant() then private.partner_brand(partner) end,
     'return_url', link.return_url,
     'facts', case when state = 'open' then private.connection_facts(link.connection_id) end,
     'periods', case when state = 'open' then private.mandate_periods(link.connection_id, link.validity_years) end,

@@ -23,7 +23,7 @@ comment on column core.mandate_links.locale is 'The language chosen for the sign
 comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
-select private.isolate('core.mandate_links', 'select, insert, update');
+select private.enable_tenant_policy('core.mandate_links', 'select, insert, update');
 
 create table core.mandates (
   partner_id      uuid        not null,
@@ -81,7 +81,7 @@ create index mandates_connection on core.mandates (partner_id, connection_id, cr
 create index mandates_ending on core.mandates (valid_until) where status = 'signed';
 -- serves: the job that asks for what is still missing
 create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
-select private.isolate('core.mandates', 'select, insert, update');
+select private.enable_tenant_policy('core.mandates', 'select, insert, update');
 
 -- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a join.
 create view core.connection_mandates with (security_invoker = true) as

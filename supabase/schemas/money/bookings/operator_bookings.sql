@@ -38,7 +38,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
   perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named, 'partner', input -> 'partner'));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;
 
@@ -115,7 +115,7 @@ begin
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop
-    perform private.act_for_partner(tenant);
+    perform private.set_tenant(tenant);
     opened := opened || private.open_booking(tenant, wanted, run);
   end loop;
   return json_build_object(

@@ -92,7 +92,7 @@ begin
   select * into line from core.booking_rows r
    where r.partner_id = any (array(select p.id from core.partners p)) and r.id = private.as_uuid(input ->> 'row');
   perform private.refuse_if('row_not_found', not found, json_build_object('row', input ->> 'row'));
-  perform private.act_for_partner(line.partner_id);
+  perform private.set_tenant(line.partner_id);
   booking := private.lock_booking(line.partner_id, line.booking_id);
   select * into line from core.booking_rows r where r.partner_id = line.partner_id and r.id = line.id;
   changed := private.reverse_credit(line, reason);

@@ -59,7 +59,7 @@ as $$
                case when s.due > p.taken then json_build_object('step', 'pay')
                     when s.ere > 0 then json_build_object('step', case when exists (
                       select from core.partners p cross join lateral private.share_entries(p.id) e
-                       where p.id <> private.house() and tenant.id in (p.id, private.house()) and e.quarter = quarter_state.quarter
+                       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant()) and e.quarter = quarter_state.quarter
                        group by p.id having sum(e.amount) <> 0) then 'invoice' else 'done' end)
                     when d.left_out > 0 then json_build_object('step', 'preview')
                     when d.months > 0 then json_build_object('step', 'done')

@@ -61,7 +61,7 @@ begin
            case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end, j.delivery_id, j.ere_per_kwh, c.ean_code,
            c.ean_exclusive, coalesce(c.full_name, m.signed_name), c.postal_code, c.house_number, c.house_number_addition, c.street, c.city,
            m.id, m.signed_at, m.valid_from, m.valid_until, m.fee_pct, m.partner_share_pct,
-           -- a person is in the house, and belongs to whoever had brought them by that month
+           -- a person is in the people's tenant, and belongs to whoever had brought them by that month
            case when c.user_id is null then booking.partner_id when c.attached_month <= j.period then c.brought_by
                 else private.brought_by_then(c.user_id, j.period) end,
            h.brands, h.models, h.serials, j.flags

@@ -28,7 +28,7 @@ comment on column core.bookings.granted_ere is 'The total that the register gran
 comment on column core.bookings.export_sha256 is 'SHA-256 of the file for the register, when it was first written. The file never changes.';
 -- serves: the one open booking of a quarter
 create unique index bookings_open on core.bookings (partner_id, quarter) where status = 'open';
-select private.isolate('core.bookings', 'select');
+select private.enable_tenant_policy('core.bookings', 'select');
 
 create table core.booking_rows (
   partner_id            uuid           not null,
@@ -99,7 +99,7 @@ create index booking_rows_mandate on core.booking_rows (partner_id, mandate_id);
 create index booking_rows_delivery on core.booking_rows (partner_id, delivery_id) where delivery_id is not null;
 -- serves: the rows of a booking
 create index booking_rows_booking on core.booking_rows (partner_id, booking_id);
-select private.isolate('core.booking_rows', 'select');
+select private.enable_tenant_policy('core.booking_rows', 'select');
 
 create table core.credits (
   partner_id      uuid           not null,
@@ -124,7 +124,7 @@ comment on table core.credits is
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
-select private.isolate('core.credits', 'select');
+select private.enable_tenant_policy('core.credits', 'select');
 
 create type private.judged_month as (
   connection_id uuid,

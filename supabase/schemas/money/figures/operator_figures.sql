@@ -24,7 +24,7 @@ begin
   perform private.refuse_if('factor_missing', not exists (select from core.ere_factors f where f.delivery_year = year),
     json_build_object('delivery_year', year));
   for tenant in select p.id from core.partners p where chosen is null or p.id = chosen order by p.id loop
-    perform private.act_for_partner(tenant);
+    perform private.set_tenant(tenant);
     if private.publish_figures(tenant, year) then
       made := true;
       perform private.audit('figures.published', tenant, jsonb_build_object('delivery_year', year));

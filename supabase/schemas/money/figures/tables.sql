@@ -9,7 +9,7 @@ create table core.figures (
 );
 comment on table core.figures is 'A delivery year whose figures are published to a tenant: positions then say what it yields. Kept for good.';
 comment on column core.figures.price is 'private.average_price of the year, updated when a sale is recorded or taken back.';
-select private.isolate('core.figures', 'select');
+select private.enable_tenant_policy('core.figures', 'select');
 
 create view core.earned_months with (security_invoker = true) as
 select m.partner_id, m.connection_id, m.period, m.ere_per_kwh, r.id as row_id, r.booking_id, r.account_id, r.owner_id, r.fee_pct, r.partner_share_pct,
@@ -53,7 +53,7 @@ comment on table core.account_bookings is
   'core.booking_sums for each account of a booking. Each change to a booking stores it, so that a position need not add up a year. Kept as long as the booking.';
 -- serves: the sums of a booking
 create index account_bookings_booking on core.account_bookings (partner_id, booking_id);
-select private.isolate('core.account_bookings', 'select');
+select private.enable_tenant_policy('core.account_bookings', 'select');
 
 create view core.booking_sums with (security_invoker = true) as
 select m.partner_id, m.account_id, m.booking_id, m.owner_id, extract(year from min(m.period))::int as delivery_year, sum(m.kwh) as kwh, sum(m.ere) as ere,
@@ -79,7 +79,7 @@ create table core.account_years (
 );
 comment on table core.account_years is
   'core.year_sums for each account and year. private.sum_booking stores it, so that a position reads one row. Kept as long as the bookings.';
-select private.isolate('core.account_years', 'select');
+select private.enable_tenant_policy('core.account_years', 'select');
 
 create view core.year_sums with (security_invoker = true) as
 select b.partner_id, b.account_id, b.delivery_year, b.owner_id, sum(b.kwh) as kwh, sum(b.ere) as ere,

@@ -14,7 +14,7 @@ begin
   return query
   with account as materialized (
     select a.partner_id, a.id from core.ledger_accounts a
-     where a.partner_id = any (array[share_entries.partner, private.house()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
+     where a.partner_id = any (array[share_entries.partner, private.people_tenant()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
   ), entry as materialized (
     select e.partner_id, e.id, e.cause, e.amount
       from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id where e.cause like 'allocation:%'
@@ -83,10 +83,10 @@ begin
     return null;
   end if;
   if invoice.vat <> 0 then
-    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.house(), 'vat', partner.id)]);
+    perform private.post(partner.id, array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat', private.people_tenant(), 'vat', partner.id)]);
   end if;
   insert into core.documents (partner_id, invoice_id) values (invoice.partner_id, invoice.id);
-  perform private.act_for_partner(partner.id),
+  perform private.set_tenant(partner.id),
           private.audit('invoice.issued', invoice.id, jsonb_build_object('number', private.invoice_number(invoice), 'net', invoice.net, 'vat', invoice.vat));
   return invoice;
 end $$;

@@ -32,9 +32,9 @@ begin
     json_build_object('quarter', private.quarter_name(wanted)));
   for partner in
     select p.* from core.partners p
-     where p.id <> private.house() and (chosen is null or p.id = chosen)
+     where p.id <> private.people_tenant() and (chosen is null or p.id = chosen)
        and exists (select from core.ledger_accounts a
-                    where a.partner_id = any (array[p.id, private.house()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
+                    where a.partner_id = any (array[p.id, private.people_tenant()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
      order by p.id
   loop
     for invoice in select * from private.issue_invoices(partner, wanted, session_user) loop

@@ -44,7 +44,7 @@ comment on column core.invoices.vat is
 comment on column core.invoices.corrects is 'The invoice that a credit note corrects, at its rate; null for an invoice.';
 -- serves: the credit notes of an invoice
 create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
-select private.isolate('core.invoices', 'select');
+select private.enable_tenant_policy('core.invoices', 'select');
 
 create table core.invoice_entries (
   partner_id        uuid           not null,
@@ -56,7 +56,7 @@ create table core.invoice_entries (
   constraint invoice_entries_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id)
 );
 comment on table core.invoice_entries is
-  'An entry of a ledger (the partner''s own, or the house''s) that an invoice charges, each on one. Append-only, kept seven years.';
+  'An entry of a ledger (the partner''s own, or the people''s tenant''s) that an invoice charges, each on one. Append-only, kept seven years.';
 -- serves: the entries of an invoice
 create index invoice_entries_invoice on core.invoice_entries (partner_id, invoice_id);
-select private.isolate('core.invoice_entries', 'select');
+select private.enable_tenant_policy('core.invoice_entries', 'select');

@@ -129,13 +129,13 @@ as $$
   ), got as (
     select k.kind, k.owner, k.amount
       from core.allocations a
-     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.house()), a.partner_share),
-                                ('service', private.house(), a.fee - a.partner_share)) k (kind, owner, amount)
+     cross join lateral (values ('customer', a.account_id, a.net), ('partner', coalesce(a.share_partner_id, private.people_tenant()), a.partner_share),
+                                ('service', private.people_tenant(), a.fee - a.partner_share)) k (kind, owner, amount)
      where a.partner_id = tenant and a.reversal_id is null
     union all
     select k.kind, k.owner, k.amount
       from core.invoices i
-     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.house(), -i.vat)) k (kind, owner, amount)
+     cross join lateral (values ('vat', i.partner_id, i.vat), ('input_vat', private.people_tenant(), -i.vat)) k (kind, owner, amount)
      where i.partner_id = tenant
     union all
     select p.kind, p.payee_id, -p.amount

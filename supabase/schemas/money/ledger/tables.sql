@@ -14,7 +14,7 @@ create table core.ledger_accounts (
     ('kWh', 'delivered'), ('kWh', 'submitted'), ('kWh', 'registered'), ('kWh', 'written_off'),
     -- a booking's
     ('ERE', 'register'), ('ERE', 'unsold'), ('ERE', 'sold'), ('ERE', 'difference'),
-    -- of a sale; of a customer; of a partner; of the service, with the id of the house
+    -- of a sale; of a customer; of a partner; of the service, with the id of the people's tenant
     ('EUR', 'buyer'), ('EUR', 'customer'), ('EUR', 'partner'), ('EUR', 'service'),
     -- a payee's: what is on its way to their bank, and what arrived there
     ('EUR', 'payout'), ('EUR', 'bank'),
@@ -25,7 +25,7 @@ create table core.ledger_accounts (
 );
 comment on table core.ledger_accounts is
   'An account of the ledger: a unit, a kind, and an owner (an account, booking, sale or partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
-select private.isolate('core.ledger_accounts', 'select');
+select private.enable_tenant_policy('core.ledger_accounts', 'select');
 
 create table core.ledger_entries (
   partner_id uuid           not null,
@@ -51,7 +51,7 @@ comment on column core.ledger_entries.cause is 'Unique in a tenant: a repeated s
 -- serve: the balance of one account, each a scan of one range
 create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
 create index ledger_entries_credit on core.ledger_entries (partner_id, credit) include (amount);
-select private.isolate('core.ledger_entries', 'select');
+select private.enable_tenant_policy('core.ledger_entries', 'select');
 
 create view core.ledger_balances with (security_invoker = true) as
 select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, coalesce(s.balance, 0) as balance
@@ -87,7 +87,7 @@ create table core.ledger_checks (
 );
 comment on table core.ledger_checks is
   'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last result. No personal data.';
-select private.isolate('core.ledger_checks', 'select');
+select private.enable_tenant_policy('core.ledger_checks', 'select');
 
 create type private.check_result as (what text, expected numeric, found numeric, wrong bigint, example text);
 comment on type private.check_result is 'One thing that ledger check compares: what should be, what is, how many things disagree, and the first of them.';

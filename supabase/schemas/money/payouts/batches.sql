@@ -170,7 +170,7 @@ begin
   perform private.return_lines(array[line]), private.withdraw_statement(line);
   update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
-  perform private.act_for_partner(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  perform private.set_tenant(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
   perform private.emit_payouts('payout.failed', array[line]);
   if line.account_id is not null then
     perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,

@@ -224,7 +224,7 @@ begin
       lost := lost + 1;
     end if;
   end loop;
-  perform private.act_for_partner(null);
+  perform private.set_tenant(null);
   if batch.status = 'exported' then
     paid := private.pay_lines(batch.id);
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now() where b.id = batch.id returning * into batch;
@@ -339,7 +339,7 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
-    perform private.act_for_partner(line.partner_id);
+    perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason

@@ -9,7 +9,7 @@ create function private.partner_payouts(partner uuid) returns json
 language plpgsql stable security definer
 as $$
 declare
-  tenants constant uuid[] := array[partner, private.house()];
+  tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
     with paid as materialized (
@@ -43,4 +43,4 @@ begin
           from core.invoices i where i.partner_id = partner_payouts.partner and i.quarter = q.quarter) i on true);
 end $$;
 comment on function private.partner_payouts(uuid) is
-  'What a partner earned by quarter of delivery, from the first sale on. It is of its CPO accounts, and of the people it brought, from the month of attachment. Definer, because what people own is in the house; it discloses sums.';
+  'What a partner earned by quarter of delivery, from the first sale on. It is of its CPO accounts, and of the people it brought, from the month of attachment. Definer, because what people own is in the people''s tenant; it discloses sums.';

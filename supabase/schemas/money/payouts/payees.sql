@@ -96,7 +96,7 @@ as $$
 begin
   return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
       or exists (select from core.attributions t
-                   join core.accounts a on a.partner_id = private.house() and a.user_id = t.user_id
+                   join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 

@@ -67,7 +67,7 @@ end $$;
 comment on function api.list_settlements(jsonb, jsonb) is
   'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment first.';
 
-create function api.write_settlements(caller jsonb, query jsonb) returns json
+create function api.export_settlements(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
@@ -80,4 +80,4 @@ begin
       from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;
-comment on function api.write_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';
+comment on function api.export_settlements(jsonb, jsonb) is 'GET /v1/settlements.csv: the same as list_settlements, as {csv}, without formulas.';

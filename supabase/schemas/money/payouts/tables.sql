@@ -82,7 +82,7 @@ create index payout_lines_reference on core.payout_lines (private.payment_refere
 create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account
 create index payout_lines_account on core.payout_lines (partner_id, account_id) where account_id is not null;
-select private.isolate('core.payout_lines', 'select');
+select private.enable_tenant_policy('core.payout_lines', 'select');
 
 create table core.payout_parts (
   partner_id        uuid           not null,
@@ -105,7 +105,7 @@ create table core.payout_parts (
   constraint payout_parts_amount_moves check (amount <> 0)
 );
 comment on table core.payout_parts is
-  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the house''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
+  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the people''s tenant''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'The owner of the ledger account it was taken from.';
 comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
@@ -114,7 +114,7 @@ create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 create index payout_parts_payee on core.payout_parts (ledger_partner_id, payee_id, kind);
 -- serves: deleting an account
 create index payout_parts_account on core.payout_parts (partner_id, account_id) where account_id is not null;
-select private.isolate('core.payout_parts', 'select');
+select private.enable_tenant_policy('core.payout_parts', 'select');
 
 create table core.payout_entries (
   partner_id        uuid           not null,
@@ -135,7 +135,7 @@ comment on column core.payout_entries.sold is
   'Whether the sale stood when the line was prepared. If not, amount is below zero, or it gives back what another line subtracted.';
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
-select private.isolate('core.payout_entries', 'select');
+select private.enable_tenant_policy('core.payout_entries', 'select');
 
 create type private.payee as (
   partner_id        uuid,
@@ -151,13 +151,13 @@ create type private.payee as (
   failed            jsonb,
   reason            text);
 
-create table core.told_payouts (
+create table core.announced_payouts (
   partner_id uuid not null,
   payout_id  uuid not null,
   period     text not null,
   status     text not null,
-  constraint told_payouts_pkey primary key (partner_id, payout_id),
-  constraint told_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
+  constraint announced_payouts_pkey primary key (partner_id, payout_id),
+  constraint announced_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.told_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
-select private.isolate('core.told_payouts', 'select');
+comment on table core.announced_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
+select private.enable_tenant_policy('core.announced_payouts', 'select');

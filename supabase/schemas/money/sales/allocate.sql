@@ -57,8 +57,8 @@ begin
     cross join lateral (values
       ('ere', 'ERE', a.ere, 'unsold', sale.booking_id, 'sold', sale.booking_id),
       ('net', 'EUR', a.net, 'buyer', sale.id, 'customer', a.account_id),
-      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.house())),
-      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.house())
+      ('share', 'EUR', a.partner_share, 'buyer', sale.id, 'partner', coalesce(a.share_partner_id, private.people_tenant())),
+      ('fee', 'EUR', a.fee - a.partner_share, 'buyer', sale.id, 'service', private.people_tenant())
     ) p (what, unit, amount, debit_kind, debit_owner, credit_kind, credit_owner);
   perform private.post(sale.partner_id, postings);
   return cardinality(postings) / 4;

@@ -35,7 +35,7 @@ begin
   perform private.act_as_operator(input);
   perform private.refuse_if('sale_not_found', cardinality(candidates) = 0, json_build_object('sale', named));
   perform private.refuse_if('sale_ambiguous', cardinality(candidates) > 1, json_build_object('sale', named));
-  perform private.act_for_partner((candidates[1]).partner_id);
+  perform private.set_tenant((candidates[1]).partner_id);
   return candidates[1];
 end $$;
 

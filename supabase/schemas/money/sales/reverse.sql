@@ -54,7 +54,7 @@ begin
   perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
   perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
             select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),
-          private.tell_payouts(array(
+          private.announce_payouts(array(
             select distinct a.share_partner_id from core.allocations a
              where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
 end $$;

@@ -22,7 +22,7 @@ comment on table core.sales is 'A quantity of ERE of one booking, sold at a pric
 comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
-select private.isolate('core.sales', 'select');
+select private.enable_tenant_policy('core.sales', 'select');
 
 create table core.sale_reversals (
   partner_id  uuid        not null,
@@ -38,7 +38,7 @@ create table core.sale_reversals (
 comment on table core.sale_reversals is 'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
 -- serves: the reversals of a sale
 create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
-select private.isolate('core.sale_reversals', 'select');
+select private.enable_tenant_policy('core.sale_reversals', 'select');
 
 create table core.allocations (
   partner_id        uuid           not null,
@@ -71,8 +71,8 @@ comment on column core.allocations.account_id is 'As in the row, like owner, per
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold
 create index allocations_row on core.allocations (partner_id, row_id);
--- serves: what a partner earned by the people it brought, among all that the house sold
+-- serves: what a partner earned by the people it brought, among all that the people's tenant sold
 create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
-select private.isolate('core.allocations', 'select');
+select private.enable_tenant_policy('core.allocations', 'select');

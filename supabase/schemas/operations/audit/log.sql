@@ -9,7 +9,7 @@ begin
   values (
     concat_ws(':', coalesce(nullif(current_setting('app.caller_kind', true), ''), 'unknown'),
                    coalesce(nullif(current_setting('app.user_id', true), ''), nullif(current_setting('app.client_id', true), ''))),
-    action, coalesce(private.partner_id(), private.house()), subject,
+    action, coalesce(private.partner_id(), private.people_tenant()), subject,
     case when private.manager_id() is null then details else details || jsonb_build_object('manager_id', private.manager_id()) end,
     nullif(current_setting('app.request_id', true), ''));
 end $$;

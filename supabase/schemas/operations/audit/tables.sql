@@ -12,13 +12,13 @@ create table core.audit_log (
 comment on table core.audit_log is
   'One row per change that somebody may have to account for. No personal data and no secrets in details. Append-only, kept seven years.';
 comment on column core.audit_log.partner_id is
-  'The tenant of the change. The house if it has none: what the operator did to the service, or a person to their own login.';
+  'The tenant of the change. The people''s tenant if it has none: what the operator did to the service, or a person to their own login.';
 -- serves: the history of one account, client or connection
 create index audit_log_subject on core.audit_log (subject_id, id);
 -- serves: the log in the pages of a partner, newest first
 create index audit_log_partner on core.audit_log (partner_id, id desc) where actor ~ '^(partner|operator)';
 create policy "api functions append, and read nothing" on core.audit_log
-  for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.house()));
+  for insert to api_owner with check (partner_id = coalesce(private.partner_id(), private.people_tenant()));
 grant insert on core.audit_log to api_owner;
 select private.partition_by_year('core.audit_log');
 
@@ -44,7 +44,7 @@ create table core.audit_chains (
 );
 comment on table core.audit_chains is
   'The chain of a tenant''s audit log or ledger: where it ends, and how far its job is. The checkpoint is where it begins after older rows were deleted.';
-select private.isolate('core.audit_chains', 'select');
+select private.enable_tenant_policy('core.audit_chains', 'select');
 
 create table core.audit_links (
   partner_id uuid   not null,
@@ -58,7 +58,7 @@ create table core.audit_links (
 );
 comment on table core.audit_links is
   'One link per row of the audit log and the ledger, in the order in which the job saw them. It has the SHA-256 of the row''s content, and a hash over the previous hash and this content. Append-only; only private.chain_rows writes it. No personal data.';
-select private.isolate('core.audit_links', 'select');
+select private.enable_tenant_policy('core.audit_links', 'select');
 
 create table core.audit_seals (
   day   date  not null,

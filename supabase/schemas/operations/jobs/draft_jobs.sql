@@ -30,7 +30,7 @@ begin
   with ended as (
     update core.drafts d set status = 'expired', progress = '{}'
      where d.status = 'invited' and d.expires_at <= private.now() returning d.partner_id, d.id
-  ), told as (
+  ), announced as (
     insert into core.events (partner_id, owner_id, type, subject_id, data)
     select e.partner_id, e.partner_id, 'draft.expired', e.id, '{"status": "expired"}' from ended e
   ), dropped as (
@@ -83,7 +83,7 @@ begin
       from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
-    perform private.act_for_partner(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
+    perform private.set_tenant(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;

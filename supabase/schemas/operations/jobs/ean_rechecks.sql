@@ -36,7 +36,7 @@ declare
   checked    record;
   result     text;
 begin
-  perform private.act_as(caller, 'worker'), private.act_for_partner((due ->> 'partner_id')::uuid);
+  perform private.act_as(caller, 'worker'), private.set_tenant((due ->> 'partner_id')::uuid);
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (due ->> 'connection_id')::uuid for update;
   -- corrected, archived or settled by an operator meanwhile: that result stands

@@ -21,7 +21,7 @@ begin
   ), noted as (
     insert into core.audit_log (actor, action, partner_id, subject_id)
     select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
            jsonb_build_object('valid_until', (e.mandate).valid_until)
@@ -65,14 +65,14 @@ as $$
      where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:' || m.id || ':' || r.reminder)
      limit 10000 for key share of a skip locked
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
     select e.partner_id, e.account_id, e.owner_id, e.connection_id, 'mandate_ending', e.cause,
            jsonb_build_object('valid_until', e.valid_until, 'reminder', e.reminder)
       from ending e
     on conflict on constraint notices_cause_key do nothing
     returning 1)
-  select count(*) from told
+  select count(*) from announced
 $$;
 comment on function private.announce_endings() is
   'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. Definer: every tenant at once.';
@@ -91,12 +91,12 @@ as $$
        and cardinality(private.still_missing(a)) > 0
        and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
      limit 10000 for key share of a skip locked
-  ), told as (
+  ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
     select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing', 'something_missing:' || a.account_id from asked a
     on conflict on constraint notices_cause_key do nothing
     returning 1)
-  select count(*) from told
+  select count(*) from announced
 $$;
 comment on function private.announce_missing() is
   'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at once.';

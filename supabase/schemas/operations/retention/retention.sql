@@ -172,7 +172,7 @@ begin
     exit when deleted >= size;
   end loop;
   -- GET /partner/payouts no longer lists these quarters
-  delete from core.told_payouts t where t.period < private.quarter_name(border);
+  delete from core.announced_payouts t where t.period < private.quarter_name(border);
   return deleted;
 end $$;
 

@@ -36,7 +36,7 @@ create function api.store_document(caller jsonb, rendered jsonb) returns json
 language plpgsql security definer
 as $$
 begin
-  perform private.act_as(caller, 'worker'), private.act_for_partner((rendered ->> 'partner_id')::uuid);
+  perform private.act_as(caller, 'worker'), private.set_tenant((rendered ->> 'partner_id')::uuid);
   update core.documents d
      set pdf = decode(rendered ->> 'pdf', 'base64'), sha256 = rendered ->> 'sha256', rendered_at = private.now()
    where d.partner_id = private.partner_id() and d.id = (rendered ->> 'id')::uuid and d.pdf is null;

@@ -46,4 +46,4 @@ create index documents_due on core.documents (due_at) where pdf is null;
 create index documents_year on core.documents (year) where year is not null;
 -- serves: the documents of an account
 create index documents_account on core.documents (partner_id, account_id);
-select private.isolate('core.documents', 'select, insert, update');
+select private.enable_tenant_policy('core.documents', 'select, insert, update');

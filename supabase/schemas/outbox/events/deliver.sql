@@ -200,7 +200,7 @@ begin
   if not private.is_sandbox() and not exists (select from private.take_mails(array['webhooks:' || endpoint.owner_id], 'webhook', 'mail_kind', 'mail_kind')) then
     return;
   end if;
-  perform private.act_for_partner(endpoint.partner_id);
+  perform private.set_tenant(endpoint.partner_id);
   perform private.enqueue_mails(jsonb_build_object('template', 'webhook_' || warning, 'locale', 'nl'), (
     select jsonb_agg(jsonb_build_object(
              'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
@@ -239,7 +239,7 @@ begin
   if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
-    perform private.act_for_partner(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
+    perform private.set_tenant(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
     perform private.warn_of_webhook(endpoint, 'disabled', operator);
   elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
      or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then

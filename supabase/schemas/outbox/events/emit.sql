@@ -15,20 +15,20 @@ begin
   end if;
 end $$;
 
-create function private.tell(
+create function private.append_event(
   partner uuid, owner uuid, type text, subject uuid, data jsonb default '{}', customer uuid default null, account uuid default null) returns void
 language plpgsql security definer
 as $$
 begin
   insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
-  values (partner, owner, tell.type, account, customer, subject, tell.data, nullif(current_setting('app.request_id', true), ''));
+  values (partner, owner, append_event.type, account, customer, subject, append_event.data, nullif(current_setting('app.request_id', true), ''));
   perform private.kick_for(partner, owner);
 end $$;
-comment on function private.tell(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
-  'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the house.';
+comment on function private.append_event(uuid, uuid, text, uuid, jsonb, uuid, uuid) is
+  'Writes an event into one log. Definer, because events are otherwise only read, and a partner is told of people in the people''s tenant.';
 
 -- Whether a partner is told this event of a customer whom it brought in this way.
-create function private.told_of_customer(type text, source text) returns boolean
+create function private.announced_to_partner(type text, source text) returns boolean
 language sql immutable
 -- what GET /partner/customers shows: no gates, no EAN, no months, and where somebody stands with their registration only if the partner
 -- uploaded or invited them
@@ -48,7 +48,7 @@ declare
   log record;
 begin
   for log in
-    with told as (
+    with announced as (
       select a.partner_id, a.client_id as owner_id, a.id as account_id, null::uuid as user_id, o.subject_id, o.data, o.place
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id and a.client_id is not null
@@ -57,11 +57,11 @@ begin
         from unnest(occurrences) with ordinality as o (account_id, subject_id, data, place)
         join core.accounts a on a.partner_id = tenant and a.id = o.account_id
         join core.attributions t on t.user_id = a.user_id
-       where tenant = private.house() and private.told_of_customer(emit_all.type, t.source)
+       where tenant = private.people_tenant() and private.announced_to_partner(emit_all.type, t.source)
     ), written as (
       insert into core.events (partner_id, owner_id, type, account_id, user_id, subject_id, data, request_id)
       select t.partner_id, t.owner_id, emit_all.type, t.account_id, t.user_id, t.subject_id, t.data, nullif(current_setting('app.request_id', true), '')
-        from told t order by t.place
+        from announced t order by t.place
       returning partner_id, owner_id)
     select distinct w.partner_id, w.owner_id from written w
   loop
@@ -69,7 +69,7 @@ begin
   end loop;
 end $$;
 comment on function private.emit_all(uuid, text, private.occurrence[]) is
-  'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the house and their partner is another tenant.';
+  'Writes an event of each occurrence, into the log of the account''s client, or of the person''s partner. Definer, because people are in the people''s tenant and their partner is another tenant.';
 
 create function private.emit_of(tenant uuid, type text, account uuid, subject uuid, data jsonb) returns void
 language plpgsql security definer
@@ -80,10 +80,10 @@ declare
 begin
   select a.client_id, a.user_id into client, person from core.accounts a where a.partner_id = tenant and a.id = account;
   if client is not null then
-    perform private.tell(tenant, client, emit_of.type, subject, emit_of.data, null, account);
+    perform private.append_event(tenant, client, emit_of.type, subject, emit_of.data, null, account);
   else
-    perform private.tell(t.partner_id, t.partner_id, emit_of.type, subject, private.customer_data(emit_of.data), t.user_id, account)
-       from core.attributions t where t.user_id = person and private.told_of_customer(emit_of.type, t.source);
+    perform private.append_event(t.partner_id, t.partner_id, emit_of.type, subject, private.customer_data(emit_of.data), t.user_id, account)
+       from core.attributions t where t.user_id = person and private.announced_to_partner(emit_of.type, t.source);
   end if;
 end $$;
 comment on function private.emit_of(uuid, text, uuid, uuid, jsonb) is
@@ -102,18 +102,18 @@ create function private.emit_draft(type text, draft uuid, status text) returns v
 language plpgsql
 as $$
 begin
-  perform private.tell(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
+  perform private.append_event(private.partner_id(), private.partner_id(), emit_draft.type, draft, jsonb_build_object('status', emit_draft.status));
 end $$;
 
-create function private.tell_sharing_ended() returns trigger
+create function private.announce_sharing_ended() returns trigger
 language plpgsql security definer
 as $$
 begin
-  perform private.tell(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
+  perform private.append_event(old.partner_id, old.partner_id, 'customer.sharing_ended', null, jsonb_build_object('external_ref', old.external_ref), old.user_id);
   return null;
 end $$;
-comment on function private.tell_sharing_ended() is
-  'Tells the partner that a customer left; the event keeps the reference of the attribution. A trigger, because Supabase Auth may delete the login and with it the attribution. Definer, as private.tell.';
+comment on function private.announce_sharing_ended() is
+  'Tells the partner that a customer left; the event keeps the reference of the attribution. A trigger, because Supabase Auth may delete the login and with it the attribution. Definer, as private.append_event.';
 -- a partner knows of its own reset or withdrawal
-create trigger tell_sharing_ended after delete on core.attributions for each row
-  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.tell_sharing_ended();
+create trigger announce_sharing_ended after delete on core.attributions for each row
+  when (current_setting('app.caller_kind', true) is distinct from 'partner') execute function private.announce_sharing_ended();

@@ -22,7 +22,7 @@ language plpgsql
 as $$
 begin
   perform private.act_as_operator(input);
-  perform private.act_for_partner((
+  perform private.set_tenant((
     select e.partner_id from core.webhook_endpoints e
      where e.partner_id = any (array(select p.id from core.partners p)) and e.id = private.as_uuid(input ->> 'webhook')));
   return private.webhook_named(input ->> 'webhook');
@@ -44,11 +44,11 @@ begin
       json_build_object('client', input ->> 'client'));
   elsif input ? 'partner' then
     partner := private.partner_named(input);
-    perform private.refuse_if('house_has_no_clients', partner.id = private.house());
+    perform private.refuse_if('house_has_no_clients', partner.id = private.people_tenant());
   else
     perform private.refuse('whose_log');
   end if;
-  perform private.act_for_partner(partner.id);
+  perform private.set_tenant(partner.id);
   endpoint := private.add_webhook(coalesce(client.id, partner.id), input);
   return json_build_object('changed', true, 'webhook', private.webhook_row(endpoint));
 end $$;

@@ -33,7 +33,7 @@ create index events_unnumbered on core.events (partner_id, owner_id, arrival) wh
 create index events_age on core.events (created_at);
 -- serves: the reference of a customer who left
 create index events_sharing_ended on core.events (partner_id, user_id) where type = 'customer.sharing_ended';
-select private.isolate('core.events', 'select');
+select private.enable_tenant_policy('core.events', 'select');
 
 create table core.event_heads (
   partner_id uuid   not null,
@@ -43,7 +43,7 @@ create table core.event_heads (
   constraint event_heads_pkey primary key (partner_id, owner_id)
 );
 comment on table core.event_heads is 'Up to where each log is numbered, and up to where it was swept.';
-select private.isolate('core.event_heads', 'select');
+select private.enable_tenant_policy('core.event_heads', 'select');
 
 create type private.occurrence as (account_id uuid, subject_id uuid, data jsonb);
 comment on type private.occurrence is 'Something that happened to an account: its subject (a connection, a charger), and the data of its event.';
@@ -94,7 +94,7 @@ comment on column core.webhook_endpoints.warnings is 'How many of the two mails 
 comment on column core.webhook_endpoints.lease_id is 'The worker with this lease sends, until lease_until; no other does.';
 -- serves: the worker, which looks at all that are enabled
 create index webhook_endpoints_enabled on core.webhook_endpoints (lease_until nulls first) where status = 'enabled';
-select private.isolate('core.webhook_endpoints', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.webhook_endpoints', 'select, insert, update, delete');
 
 create table core.webhook_retries (
   partner_id      uuid        not null,
@@ -109,7 +109,7 @@ comment on table core.webhook_retries is
   'Events to be sent to an endpoint out of turn: retries, replays, and pings, which are in no log. next_attempt_at is null once it was given up.';
 -- serves: what is to be sent next to an endpoint
 create index webhook_retries_due on core.webhook_retries (partner_id, endpoint_id, next_attempt_at) where next_attempt_at is not null;
-select private.isolate('core.webhook_retries', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.webhook_retries', 'select, insert, update, delete');
 
 create table core.webhook_attempts (
   partner_id      uuid        not null,
@@ -132,4 +132,4 @@ comment on table core.webhook_attempts is 'What was sent and its result, without
 create index webhook_attempts_endpoint on core.webhook_attempts (partner_id, endpoint_id, id desc);
 -- serves: the sweep
 create index webhook_attempts_age on core.webhook_attempts (at);
-select private.isolate('core.webhook_attempts', 'select');
+select private.enable_tenant_policy('core.webhook_attempts', 'select');

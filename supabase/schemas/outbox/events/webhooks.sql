@@ -107,7 +107,7 @@ begin
   update core.webhook_endpoints e set status = 'disabled', disabled_reason = disable_webhook.reason
    where e.partner_id = endpoint.partner_id and e.id = endpoint.id returning * into endpoint;
   perform private.audit('webhook.disabled', endpoint.id, jsonb_build_object('reason', disable_webhook.reason)),
-          private.tell(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
+          private.append_event(endpoint.partner_id, endpoint.owner_id, 'webhook_endpoint.disabled', endpoint.id,
                        jsonb_build_object('webhook_id', endpoint.id, 'disabled_reason', disable_webhook.reason));
   return endpoint;
 end $$;

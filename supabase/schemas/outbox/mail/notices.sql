@@ -89,7 +89,7 @@ begin
        select d.partner_id, d.id from core.notices d where d.due_at <= private.now() order by d.due_at limit size for update skip locked)
     returning *
   loop
-    perform private.act_for_partner(notice.partner_id);
+    perform private.set_tenant(notice.partner_id);
     post := private.notice_post(notice);
     if post is null then
       update core.notices n set due_at = null where n.partner_id = notice.partner_id and n.id = notice.id;
@@ -125,7 +125,7 @@ begin
   if notice.id is null then
     return false;  -- another worker was quicker
   end if;
-  perform private.act_for_partner(notice.partner_id);
+  perform private.set_tenant(notice.partner_id);
   if post ->> 'token_hash' is not null then
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
@@ -135,7 +135,7 @@ begin
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
   if post ->> 'draft_id' is not null then
     -- beside the other mail of the claim, which its partner sees on the sandbox
-    perform private.act_for_partner((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
+    perform private.set_tenant((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
   end if;
   perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:' else 'claim_notice:' end || notice.id)
     where email is not null;

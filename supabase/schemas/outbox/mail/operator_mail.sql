@@ -56,7 +56,7 @@ begin
   end if;
   perform private.refuse_if('mail_not_found', mail.id is null);
   -- a mail may hold a code or a link that lets its reader act as the recipient
-  perform private.act_for_partner(mail.partner_id), private.audit('mail.shown', mail.id);
+  perform private.set_tenant(mail.partner_id), private.audit('mail.shown', mail.id);
   return json_build_object('mail', private.mail_row(mail), 'locale', mail.locale, 'content', mail.content);
 end $$;
 comment on function ops.mail_show(jsonb) is
@@ -74,7 +74,7 @@ declare
   draft      core.drafts;
   notice     core.notices;
 begin
-  perform private.act_for_partner(mail.partner_id);
+  perform private.set_tenant(mail.partner_id);
   if matter in ('mandate_link', 'mandate_code') then
     select * into link from core.mandate_links l where l.partner_id = mail.partner_id and l.id = subject_id;
     return private.link_state(link) = 'open' and mail.recipient = (private.connection_facts(link.connection_id) ->> 'email')
@@ -92,8 +92,8 @@ begin
     return private.code_works('browser:' || about[2]);
   elsif matter in ('notice', 'claim_notice') then
     select * into notice from core.notices n
-     where n.partner_id = case matter when 'notice' then mail.partner_id else private.house() end and n.id = subject_id;
-    perform private.act_for_partner(notice.partner_id);
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.people_tenant() end and n.id = subject_id;
+    perform private.set_tenant(notice.partner_id);
     return private.notice_details(notice) is not null and not exists (
       -- of the mails about a mandate that ends, one to a CPO's customer has a link to sign by in it
       select from jsonb_array_elements_text(coalesce(mail.content -> 'links', jsonb_build_array(mail.content #>> '{reader,link}'))) as l (url)
@@ -133,7 +133,7 @@ begin
   update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
    where m.partner_id = mail.partner_id and m.id = mail.id
   returning * into mail;
-  perform private.act_for_partner(mail.partner_id), private.audit('mail.resent', mail.id);
+  perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
   return json_build_object('changed', true, 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is

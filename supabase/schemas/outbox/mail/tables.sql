@@ -42,7 +42,7 @@ comment on column core.mail_outbox.owner_id is 'The person or CPO client in whos
 create index mail_outbox_queued on core.mail_outbox (next_attempt_at) where status in ('queued', 'nobody');
 -- serves: a partner's mail, newest first
 create index mail_outbox_partner on core.mail_outbox (partner_id, created_at desc, id desc);
-select private.isolate('core.mail_outbox', 'select, insert');
+select private.enable_tenant_policy('core.mail_outbox', 'select, insert');
 -- serves: mail of all partners, newest first
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
@@ -78,4 +78,4 @@ create index notices_due on core.notices (due_at) where due_at is not null;
 create index notices_account on core.notices (partner_id, account_id);
 -- serves: deleting a connection
 create index notices_connection on core.notices (partner_id, connection_id) where connection_id is not null;
-select private.isolate('core.notices', 'select, insert');
+select private.enable_tenant_policy('core.notices', 'select, insert');

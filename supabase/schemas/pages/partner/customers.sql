@@ -17,7 +17,7 @@ language plpgsql stable security definer
 -- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us.
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   key   constant bytea := private.customer_key(partner.id, query ->> 'key');
   -- of the partner's portal: these alone, and of them whoever it looks for
   ids       constant uuid[]  := case when query ? 'ids' then array(select i::uuid from jsonb_array_elements_text(query -> 'ids') i) end;
@@ -28,9 +28,9 @@ declare
   until core.attributions;
 begin
   after.created_at := coalesce((query #>> '{after,at}')::timestamptz, 'infinity');
-  after.user_id    := coalesce((query #>> '{after,id}')::uuid, private.house());
+  after.user_id    := coalesce((query #>> '{after,id}')::uuid, private.people_tenant());
   until.created_at := coalesce((query #>> '{until,at}')::timestamptz, '-infinity');
-  until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.house());
+  until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.people_tenant());
   return (
     with shown as materialized (
       select a.* from core.attributions a
@@ -41,7 +41,7 @@ begin
       select distinct on (h.user_id) h.user_id, h.brand, m.model, h.connection_type, h.mid_eligible,
              count(*) over (partition by h.user_id order by h.created_at desc, h.id rows between unbounded preceding and unbounded following) as charger_count
         from shown k
-        join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'
+        join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
         left join core.charger_models m on m.id = h.catalog_charger_id
        order by h.user_id, h.created_at desc, h.id
     ), customers as (
@@ -51,10 +51,10 @@ begin
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
              disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
         from shown k
-        left join core.accounts b on b.partner_id = house and b.user_id = k.user_id
-        left join core.signatories s on s.partner_id = house and s.account_id = b.id
-        left join core.connection_mandates c on c.partner_id = house and c.account_id = b.id and c.status = 'active'
-        left join core.locations l on l.partner_id = house and l.id = c.location_id
+        left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
+        left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
+        left join core.connection_mandates c on c.partner_id = people_tenant and c.account_id = b.id and c.status = 'active'
+        left join core.locations l on l.partner_id = people_tenant and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
     ), found as (
@@ -96,7 +96,7 @@ begin
     select case when query ? 'limit' then row_to_json(l) else l.customers end from listed l);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the house. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

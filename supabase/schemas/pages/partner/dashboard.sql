@@ -10,14 +10,14 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the house.
+-- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the people's tenant.
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable
 -- planned for the partner at hand: few customers are looked up, many are joined. Else 200 of 8,000 take 22 ms instead of 13.
 set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   today constant date := private.today();
 begin
   return (
@@ -30,16 +30,16 @@ begin
              range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from)
                over (mandates rows between unbounded preceding and 1 preceding) as covered_by_newer
         from core.attributions k
-        join core.accounts a on a.partner_id = house and a.user_id = k.user_id
-        join core.connections c on c.partner_id = house and c.account_id = a.id
-        left join core.mandates m on m.partner_id = house and m.connection_id = c.id and m.status <> 'declined'
+        join core.accounts a on a.partner_id = people_tenant and a.user_id = k.user_id
+        join core.connections c on c.partner_id = people_tenant and c.account_id = a.id
+        left join core.mandates m on m.partner_id = people_tenant and m.connection_id = c.id and m.status <> 'declined'
        where k.partner_id = count_dashboard.partner
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as materialized (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
              sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh, count(*) filter (where d.total_kwh > 0) as charged
         from connection c
-        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
          select coalesce(d.period between c.valid_from and c.covered_until and (c.covered_by_newer @> d.period) is not true, false) as covers) v
        group by d.period, c.is_first, d.locked, v.covers, 5
@@ -48,15 +48,15 @@ begin
       select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
         from core.booking_rows r
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-        join core.delivered_months d on d.partner_id = house and d.connection_id = r.connection_id and d.period = r.period and d.locked
-       where r.partner_id = house and r.live and r.share_partner_id = count_dashboard.partner
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id and d.period = r.period and d.locked
+       where r.partner_id = people_tenant and r.live and r.share_partner_id = count_dashboard.partner
        group by r.period
     ), several as (
       -- who charged at two connections in a month is one customer
       select d.period, count(*) - count(distinct c.user_id) as too_many
         from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
         join connection c on c.user_id = k.user_id and c.is_first
-        join core.delivered_months d on d.partner_id = house and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
     ), month as materialized (
@@ -72,23 +72,23 @@ begin
     ), sold as (
       select coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct), 0) as ere
         from core.allocations a
-        join core.booking_rows r on r.partner_id = house and r.id = a.row_id and r.live
+        join core.booking_rows r on r.partner_id = people_tenant and r.id = a.row_id and r.live
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-       where a.partner_id = house and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
+       where a.partner_id = people_tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
     )
     select json_build_object(
       'as_of', private.iso(private.now()),
       'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
       'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
       'drafts', (select json_object_agg(d.status, d.drafts order by d.place) from private.drafts_by_status(count_dashboard.partner) d),
-      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = house and h.user_id = k.user_id and h.status = 'active'
+      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner),
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
       'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m where m.period = date_trunc('month', today)),
       'ere_estimated', (select round(coalesce(sum(m.ere), 0), 2) from month m),
       -- the partner's part, by percentages, of what is not sold yet
       'partner_share_estimated_eur', (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
-                                                   * coalesce(private.last_price(house), 0), 2) from month m),
+                                                   * coalesce(private.last_price(people_tenant), 0), 2) from month m),
       'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                             'active_customers', m.active) order by m.period desc), '[]') from month m)));
 end $$;
@@ -170,7 +170,7 @@ as $$
   ), delivered as (
     select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
       from core.attributions k
-      join core.accounts a on a.partner_id = private.house() and a.user_id = k.user_id
+      join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period

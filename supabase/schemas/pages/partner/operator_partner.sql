@@ -18,9 +18,9 @@ begin
         select count(*) from core.draft_uploads u where u.partner_id = partner.id and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
                         where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.partner_id = partner.id),
-      -- what people bring it is earned in the house's ledger
+      -- what people bring it is earned in the people's tenant's ledger
       'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
-                        from unnest(array[partner.id, private.house()]) as l (tenant) where partner.id <> private.house())),
+                        from unnest(array[partner.id, private.people_tenant()]) as l (tenant) where partner.id <> private.people_tenant())),
     'company', partner.company,
     'branding', partner.branding,
     'payout', json_build_object('iban_last4', partner.iban_last4, 'account_holder', partner.iban_holder),

@@ -69,7 +69,7 @@ begin
     own := (private.user_profile(private.manager_id())).email;
     theirs := (private.user_profile(person)).email;
     perform private.audit('partner.manager_removed', person);
-    perform private.tell_managers(case when own = theirs then 'left' else 'removed' end, coalesce(theirs, person::text), own, array[own], array[theirs]);
+    perform private.mail_managers(case when own = theirs then 'left' else 'removed' end, coalesce(theirs, person::text), own, array[own], array[theirs]);
   end if;
   return json_build_object('removed', removed);
 end $$;

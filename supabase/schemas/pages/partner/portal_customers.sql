@@ -24,8 +24,8 @@ begin
       -- cut off before it is joined, so that a common word costs no more than it has to
       (select b.user_id
          from (select s.account_id from core.signatories s
-                where s.partner_id = private.house() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1) s
-         join core.accounts b on b.partner_id = private.house() and b.id = s.account_id)
+                where s.partner_id = private.people_tenant() and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1) s
+         join core.accounts b on b.partner_id = private.people_tenant() and b.id = s.account_id)
       union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
@@ -42,7 +42,7 @@ begin
      order by a.created_at desc, a.user_id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the house. It discloses nothing: private.customer_page decides who is found by what.';
+  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few people have them, else all. Definer, because people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, after uuid, month date) returns jsonb
 language sql stable security definer
@@ -53,7 +53,7 @@ as $$
    where a.partner_id = customers_counted.partner and (month is null or a.attached_month = month)
 $$;
 comment on function private.customers_counted(uuid, uuid, date) is
-  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the house. It discloses counts.';
+  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one has shown: {total, before}. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -24,7 +24,7 @@ create function private.customers_in_need(partner core.partners, disclosing bool
 language plpgsql stable security definer
 as $$
 declare
-  house constant uuid := private.house();
+  people_tenant constant uuid := private.people_tenant();
   needs record;
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
@@ -39,11 +39,11 @@ begin
          coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = house and b.user_id = n.user_id and c.status = 'active' and c.registration_status = 'afgekeurd')), '{}') as rejected
+            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active' and c.registration_status = 'afgekeurd')), '{}') as rejected
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
-                        where h.partner_id = house and h.user_id = n.user_id and h.status = 'active'
+                        where h.partner_id = people_tenant and h.user_id = n.user_id and h.status = 'active'
                         order by h.created_at desc, h.id limit 1) h on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
@@ -53,7 +53,7 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others. Definer, because people own what they have in the house. It discloses counts.';
+  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

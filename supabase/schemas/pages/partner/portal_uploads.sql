@@ -8,7 +8,7 @@ begin
   if not exists (select from private.uploading_clients() c where c.id = client) then
     raise exception 'not a client of this partner' using errcode = 'insufficient_privilege';
   end if;
-  perform set_config('app.client_id', client::text, true), set_config('app.owner_id', client::text, true), set_config('app.breadth', '', true);
+  perform set_config('app.client_id', client::text, true), set_config('app.owner_id', client::text, true), set_config('app.sees_whole_tenant', '', true);
 end $$;
 
 create function private.uploading_clients() returns setof core.oauth_clients

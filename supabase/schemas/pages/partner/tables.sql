@@ -10,7 +10,7 @@ create table core.dashboards (
 comment on table core.dashboards is
   'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts when a reader asks, and every night. figures is null, and as_of -infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.failed_at is 'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their turn.';
-select private.isolate('core.dashboards', 'select');
+select private.enable_tenant_policy('core.dashboards', 'select');
 
 create table core.imports (
   partner_id  uuid        not null,
@@ -39,6 +39,6 @@ comment on column core.imports.send_invite is 'Whether its customers are mailed;
 create index imports_expiry on core.imports (expires_at);
 -- serves: a person's imports; the deletion of a login
 create index imports_user on core.imports (user_id, created_at desc);
-select private.isolate('core.imports', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.imports', 'select, insert, update, delete');
 create policy "a manager reaches only what they brought" on core.imports as restrictive to api_owner
   using (coalesce((select private.manager_id()), user_id) = user_id);

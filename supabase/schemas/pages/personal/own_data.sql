@@ -41,8 +41,8 @@ create function api.export_own_data(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  house  constant uuid := private.house();
-  person uuid;
+  people_tenant constant uuid := private.people_tenant();
+  person        uuid;
 begin
   perform private.act_as(caller, 'session');
   person := private.user_id();
@@ -53,25 +53,25 @@ begin
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company, 'iban_last4', a.iban_last4,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
         'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
-                        from core.signatories s where s.partner_id = house and s.account_id = a.id),
+                        from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
         'connections', (select coalesce(json_agg(json_build_object(
               'connection_id', c.id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status, 'status', c.status,
               'registration_status', c.registration_status, 'street', l.street, 'house_number', l.house_number,
               'house_number_addition', l.house_number_addition, 'postal_code', l.postal_code, 'city', l.city,
               'mandates', (select coalesce(json_agg(private.shown_mandate(m) || jsonb_build_object('address', m.address, 'user_agent', m.user_agent)
                                                     order by m.created_at), '[]')
-                             from core.mandates m where m.partner_id = house and m.connection_id = c.id),
+                             from core.mandates m where m.partner_id = people_tenant and m.connection_id = c.id),
               'months', (select coalesce(json_agg(json_build_object('month', to_char(d.period, 'YYYY-MM'), 'kwh', d.total_kwh, 'status', d.status) order by d.period), '[]')
-                           from core.delivered_months d where d.partner_id = house and d.connection_id = c.id)) order by c.created_at), '[]')
+                           from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = c.id)) order by c.created_at), '[]')
             from core.connections c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
-           where c.partner_id = house and c.account_id = a.id),
+           where c.partner_id = people_tenant and c.account_id = a.id),
         'payouts', (select coalesce(json_agg(json_build_object('paid_at', private.iso(p.paid_at), 'amount_eur', p.amount, 'iban_last4', p.iban_last4) order by p.arrival), '[]')
-                      from core.payout_lines p where p.partner_id = house and p.account_id = a.id and p.status = 'paid')) order by a.created_at), '[]')
-      from core.accounts a where a.partner_id = house and a.user_id = person),
+                      from core.payout_lines p where p.partner_id = people_tenant and p.account_id = a.id and p.status = 'paid')) order by a.created_at), '[]')
+      from core.accounts a where a.partner_id = people_tenant and a.user_id = person),
     'chargers', (select coalesce(json_agg(json_build_object(
         'charger_id', h.id, 'name', private.charger_name(h), 'brand', h.brand, 'serial_number', h.serial_number, 'ocpp_identity', h.ocpp_identity,
         'mid_eligible', h.mid_eligible, 'status', h.status, 'created_at', private.iso(h.created_at)) order by h.created_at), '[]')
-      from core.chargers h where h.partner_id = house and h.user_id = person),
+      from core.chargers h where h.partner_id = people_tenant and h.user_id = person),
     'charging_sessions', (select coalesce(json_agg(json_build_object(
         'charger_id', s.charger_id, 'started_at', private.iso(s.started_at), 'ended_at', private.iso(s.ended_at), 'kwh', s.wh / 1000.0,
         'meter_id', s.meter_id, 'meter_start_kwh', s.meter_start_wh / 1000.0, 'meter_end_kwh', s.meter_end_wh / 1000.0, 'source', s.source,
@@ -126,9 +126,9 @@ begin
   -- the mail says what these notices would, but for money
   delete from core.notices n using core.accounts a
    where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null and n.kind not like 'payout\_%';
-  perform private.act_for_partner(private.house()),
+  perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person, jsonb_build_object('end', ending)),
-          private.act_for_partner(tenant);
+          private.set_tenant(tenant);
 end $$;
 comment on function private.say_farewell(uuid, json, jsonb) is
   'Mails a person what closing the account meant, and keeps the partners that brought them from inviting them again: {key, mail}. Definer, because the list of opt-outs belongs to no tenant.';

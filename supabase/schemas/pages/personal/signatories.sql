@@ -30,7 +30,7 @@ begin
   select * into signed from private.signed_accounts(private.signatory()) a
    where a.id = account or exists (select from core.connections c where c.partner_id = a.partner_id and c.account_id = a.id and c.id = connection);
   perform private.refuse_if('account_not_found', signed.id is null);
-  perform private.act_for_person(signed.partner_id, null), private.act_for_tenant(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
+  perform private.act_for_person(signed.partner_id, null), private.set_tenant_and_see_all(signed.partner_id), set_config('app.caller_kind', 'signatory', true);
   return signed;
 end $$;
 comment on function private.enter_signed_account(uuid, uuid) is

@@ -5,7 +5,7 @@ create function private.charger_changed() returns trigger
 language plpgsql
 as $$
 begin
-  perform private.act_for_partner(new.partner_id);
+  perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;

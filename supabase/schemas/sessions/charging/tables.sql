@@ -59,7 +59,7 @@ create index charging_sessions_open on core.charging_sessions (partner_id, charg
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
 -- serves: which flags new sessions got
 create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
-select private.isolate('core.charging_sessions', 'select, insert, update');
+select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
   partner_id  uuid        not null,
@@ -82,7 +82,7 @@ create table core.replaced_charging_sessions (
 comment on table core.replaced_charging_sessions is 'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
-select private.isolate('core.replaced_charging_sessions', 'select, insert');
+select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
   partner_id uuid   not null,
@@ -99,7 +99,7 @@ comment on table core.charger_months is
   'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds. Kept as long as the sessions.';
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
-select private.isolate('core.charger_months', 'select, insert, update');
+select private.enable_tenant_policy('core.charger_months', 'select, insert, update');
 
 create type private.charging_session_item as (
   place       int,

@@ -47,7 +47,7 @@ begin
      set names = excluded.names, item = excluded.item, reason = excluded.reason, received_at = excluded.received_at, judge_at = excluded.judge_at
    where (p.names, p.item, p.reason) is distinct from (excluded.names, excluded.item, excluded.reason);
   if news <> '{}' then
-    perform private.tell(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
+    perform private.append_event(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
       'names', (select jsonb_agg(jsonb_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(news[:20]) n),
       'name_count', cardinality(news)));
   end if;
@@ -206,10 +206,10 @@ begin
   for due in
     select d.partner_id, d.owner_id, array_agg(d.id) as chosen from private.due_parked(1000) d group by d.partner_id, d.owner_id order by 1, 2
   loop
-    perform private.act_for_tenant(due.partner_id);
+    perform private.set_tenant_and_see_all(due.partner_id);
     stored := stored + private.judge_parked(due.owner_id, due.chosen);
   end loop;
-  perform private.act_for_partner(null);
+  perform private.set_tenant(null);
   return stored;
 end $$;
 

@@ -28,7 +28,7 @@ comment on column core.charger_names.given_up is
 create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party) where ended_at is null;
 -- serves: the names of a charger
 create index charger_names_charger on core.charger_names (partner_id, charger_id);
-select private.isolate('core.charger_names', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.charger_names', 'select, insert, update, delete');
 
 create table core.charging_evidence (
   partner_id      uuid        not null,
@@ -66,7 +66,7 @@ comment on column core.charging_evidence.sent_sha256 is 'SHA-256 of the bytes th
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
-select private.isolate('core.charging_evidence', 'select, insert');
+select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
 
 create table core.parked_charging (
   partner_id  uuid        not null,
@@ -100,7 +100,7 @@ create index parked_charging_names on core.parked_charging using gin (names);
 create index parked_charging_due on core.parked_charging (judge_at) where judge_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
-select private.isolate('core.parked_charging', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
 
 create table core.charging_changes (
   partner_id uuid        not null,
@@ -121,7 +121,7 @@ create index charging_changes_unnumbered on core.charging_changes (partner_id, o
 create unique index charging_changes_position on core.charging_changes (partner_id, owner_id, position) where position is not null;
 -- serves: the sweep
 create index charging_changes_age on core.charging_changes (at);
-select private.isolate('core.charging_changes', 'select, insert');
+select private.enable_tenant_policy('core.charging_changes', 'select, insert');
 
 create table core.charging_heads (
   partner_id uuid   not null,
@@ -131,7 +131,7 @@ create table core.charging_heads (
   constraint charging_heads_pkey primary key (partner_id, owner_id)
 );
 comment on table core.charging_heads is 'Up to where the changes of a client are numbered, and up to where they were deleted.';
-select private.isolate('core.charging_heads', 'select');
+select private.enable_tenant_policy('core.charging_heads', 'select');
 
 create table core.uploads (
   partner_id uuid        not null,
@@ -161,7 +161,7 @@ comment on column core.uploads.decimal is 'The decimal sign that the sender name
 comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
-select private.isolate('core.uploads', 'select, insert, delete');
+select private.enable_tenant_policy('core.uploads', 'select, insert, delete');
 
 create type private.named_charger as (
   place         int,

@@ -122,7 +122,7 @@ begin
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   if warn then
-    perform private.tell(link.partner_id, link.owner_id, 'ocpi.pull_failed', null,
+    perform private.append_event(link.partner_id, link.owner_id, 'ocpi.pull_failed', null,
                          jsonb_build_object('since', private.iso(link.failing_since), 'reason', error));
     perform private.warn_of_ocpi(link, input ->> 'operator');
   end if;

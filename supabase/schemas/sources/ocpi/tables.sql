@@ -59,7 +59,7 @@ create index ocpi_connections_previous on core.ocpi_connections (previous_token_
 create index ocpi_connections_registration on core.ocpi_connections (registration_token_hash) where registration_token_hash is not null;
 -- serves: the worker
 create index ocpi_connections_due on core.ocpi_connections (pull_due_at) where pull_due_at is not null;
-select private.isolate('core.ocpi_connections', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.ocpi_connections', 'select, insert, update, delete');
 
 create table core.ocpi_cdrs (
   partner_id  uuid        not null,
@@ -83,7 +83,7 @@ comment on column core.ocpi_cdrs.kept_sha256 is 'SHA-256 of what may not change 
 comment on column core.ocpi_cdrs.document is 'What we keep of it: no card, no tariff, no remark.';
 -- serves: whether a CDR was credited, also before it came
 create index ocpi_cdrs_credits on core.ocpi_cdrs (partner_id, owner_id, party, credit_of) where credit_of is not null;
-select private.isolate('core.ocpi_cdrs', 'select, insert, update, delete');
+select private.enable_tenant_policy('core.ocpi_cdrs', 'select, insert, update, delete');
 
 create type private.sent_cdr as (
   place int, party text, id text, kept_sha256 text, sent_sha256 text, document jsonb, kind text, credit_of text, session jsonb, refused text);

@@ -71,7 +71,7 @@ declare
 begin
   perform private.act_as(caller, 'user', 'session');
   update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex'), ocpp_refused_at = null
-   where h.partner_id = private.house() and h.user_id = private.user_id() and h.id = private.as_uuid(input ->> 'charger_id')
+   where h.partner_id = private.people_tenant() and h.user_id = private.user_id() and h.id = private.as_uuid(input ->> 'charger_id')
      and h.status = 'active' and h.ocpp_identity is not null
   returning * into charger;
   if charger.id is null then

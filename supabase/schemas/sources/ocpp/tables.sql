@@ -18,7 +18,7 @@ comment on table core.ocpp_links is
 comment on column core.ocpp_links.generation is
   'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks for a charger.';
 comment on column core.ocpp_links.boot is 'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
-select private.isolate('core.ocpp_links', 'select, insert, update');
+select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
 
 create table core.ocpp_transactions (
   partner_id     uuid        not null,
@@ -57,4 +57,4 @@ comment on column core.ocpp_transactions.clock is 'arrival: the charger''s clock
 comment on column core.ocpp_transactions.end_guessed is 'Ended by a stop that named another transaction. The stop that names this one counts instead.';
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector) where ended_at is null;
-select private.isolate('core.ocpp_transactions', 'select, insert, update');
+select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');

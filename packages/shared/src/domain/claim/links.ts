@@ -4,8 +4,8 @@ import { keysOf, linkKeys, sqlKeys } from "#shared/auth/keys.ts";
 import { sameSecret } from "#shared/auth/tokens.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 
-/** The tenant of a partner's customers once they have accounts: private.house() in SQL. */
-export const HOUSE = "00000000-0000-4000-8000-000000000000";
+/** The tenant of a partner's customers once they have accounts: private.people_tenant() in SQL. */
+export const PEOPLE_TENANT = "00000000-0000-4000-8000-000000000000";
 
 /** The keys with which SQL makes claim links, unsubscribe links and references of customers. */
 export const claimKey: (environment: Environment) => string = oncePerEnvironment(sqlKeys);
