@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isFile } from "#shared/http/endpoint.ts";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { anyText } from "../harness/any_text.ts";
 import { newAddress } from "../harness/environment.ts";
 import { newEan } from "../harness/people.ts";

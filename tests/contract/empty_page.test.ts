@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { giveKey } from "../partner/partner_world.ts";
 import { ENDPOINTS, named } from "./samples.ts";

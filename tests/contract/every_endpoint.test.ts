@@ -7,7 +7,7 @@ import { connect, type Db } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { wireText } from "#shared/foundation/errors.ts";
 import { bucketOf, type CallerRule, isFile } from "#shared/http/endpoint.ts";
-import { type Routed, serve } from "#shared/http/surface.ts";
+import { type Routed, serve } from "#shared/http/serve.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { ENDPOINTS_OF, SERVED } from "../harness/answers.ts";
 import { BASE_URL, newTokenKey } from "../harness/environment.ts";

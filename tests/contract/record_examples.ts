@@ -7,7 +7,7 @@ import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { BODY_MS } from "#shared/http/body.ts";
 import { isFile } from "#shared/http/endpoint.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { type Routed, serve } from "#shared/http/surface.ts";
+import { type Routed, serve } from "#shared/http/serve.ts";
 import { type Examples, exampleName } from "../../packages/tools/src/openapi.ts";
 import { type Answer, ENDPOINTS_OF, SURFACES } from "../harness/answers.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";

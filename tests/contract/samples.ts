@@ -4,7 +4,7 @@ import { decodeJwt } from "jose";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
-import { type Routed, serve } from "#shared/http/surface.ts";
+import { type Routed, serve } from "#shared/http/serve.ts";
 import { surface as workerSurface } from "../../supabase/functions/worker/app.ts";
 import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { giveBooking } from "../harness/booked.ts";

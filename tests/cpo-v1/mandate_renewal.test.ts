@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
-import { attempt } from "#shared/foundation/errors.ts";
+import { attempt } from "#shared/foundation/attempt.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { denoProgram, ROOT } from "#local/checkout.ts";
 import { wireText } from "#shared/foundation/errors.ts";
 import { functionFor, ROUTES } from "#shared/http/routes.ts";
-import { endpointsOf, pathsOf, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, pathsOf, type Surface } from "#shared/http/serve.ts";
 import { BUNDLES } from "../../packages/tools/src/bundle.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
 import { checkoutForUpload } from "../../packages/tools/src/deploy/checkout_for_upload.ts";
@@ -200,7 +200,7 @@ describe("a push deploys the functions it touches", () => {
       "packages/shared/src/values/sealed.ts",
       ["cpo-v1", "partner", "sandbox", "pages", "ocpi", "worker", "v1", "health"],
     ],
-    ["packages/shared/src/http/surface.ts", SLUGS],
+    ["packages/shared/src/http/serve.ts", SLUGS],
     ["package-lock.json", SLUGS],
     ["supabase/config.toml", SLUGS],
     ["README.md", []],

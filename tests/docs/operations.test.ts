@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
-import { pathsOf } from "#shared/http/surface.ts";
+import { pathsOf } from "#shared/http/serve.ts";
 import { HELP } from "../../packages/gateway/src/metrics.ts";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import { run } from "../../packages/operator/src/run.ts";

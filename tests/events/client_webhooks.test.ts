@@ -3,7 +3,7 @@
 import { Webhook as Standard } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { typesOf } from "#shared/domain/events.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { accountBody, type Client } from "../harness/people.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";

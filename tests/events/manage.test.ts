@@ -2,7 +2,7 @@
 
 import { Webhook as Standard } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";

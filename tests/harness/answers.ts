@@ -8,7 +8,7 @@ import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { errorsOf } from "#shared/http/endpoint.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { endpointsOf, pathsOf, type Routed, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, pathsOf, type Routed, type Surface } from "#shared/http/serve.ts";
 import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as documents } from "../../supabase/functions/documents/app.ts";

@@ -8,7 +8,7 @@ import { connect, type Db, SLOW } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { LogLine } from "#shared/foundation/log.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { type Answer, checkAnswer, listening, SERVED } from "./answers.ts";
 import { cloneDatabase, type Database, freezeClock } from "./database.ts";
 import { BASE_URL, variables } from "./environment.ts";

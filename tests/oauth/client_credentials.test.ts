@@ -2,7 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { readConfiguration } from "#shared/foundation/configuration.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
 import { BASE_URL, newAddress, newTokenKey, variables } from "../harness/environment.ts";

@@ -1,7 +1,7 @@
 // What RFC 6749 asks of every endpoint of OAuth, beside what holds for every endpoint (contract/every_endpoint.test.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { type Sample, samplesFor, sent } from "../contract/samples.ts";
 import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { createOAuthWorld, type OAuth } from "./oauth_world.ts";

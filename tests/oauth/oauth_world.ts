@@ -5,7 +5,7 @@ import { importJWK, type JWTHeaderParameters, SignJWT } from "jose";
 import { expect } from "vitest";
 import { auth } from "#local/auth.ts";
 import { functionFor } from "#shared/http/routes.ts";
-import { type Surface, serve } from "#shared/http/surface.ts";
+import { type Surface, serve } from "#shared/http/serve.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as z from "zod";
 import { hashSecret, issueUserToken } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { endpointsOf, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Surface } from "#shared/http/serve.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
 import { statementsOf } from "../harness/world.ts";
 import {

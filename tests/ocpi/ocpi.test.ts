@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { writeBundle } from "../../packages/tools/src/bundle.ts";
 import { surface } from "../../supabase/functions/ocpi/app.ts";
 import { pullOcpi } from "../../supabase/functions/worker/ocpi_pulls.ts";

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { RPCClient } from "ocpp-rpc";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
 import { surface } from "../../supabase/functions/gateway/app.ts";
 import { Charger, startTestGateway } from "../harness/ocpp.ts";

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, lookAt, noBrowser, onPage, type Scene, serveHttp } from "../harness/browser.ts";
 import { createWorld, type World } from "../harness/world.ts";

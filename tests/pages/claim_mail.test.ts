@@ -4,7 +4,7 @@ import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimKey, claimLinks, claimToken, readClaimToken } from "#shared/domain/claim/links.ts";
 import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { newRing } from "../harness/environment.ts";

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { auth } from "#local/auth.ts";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimToken, signInLink } from "#shared/domain/claim/links.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { type Answerer, serveHttp } from "../harness/browser.ts";
 import { newTokenKey } from "../harness/environment.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { attempt } from "#shared/foundation/errors.ts";
+import { attempt } from "#shared/foundation/attempt.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Ask, issueLink, linkFor, mailedCode, pageClient, readMandate, readyToSign } from "./signatory.ts";
 

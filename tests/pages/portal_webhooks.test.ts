@@ -3,7 +3,7 @@
 import { Webhook as Standard } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { typesOf } from "#shared/domain/events.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { type Received, type Receiver, startReceiver, status } from "../events/receiver.ts";
 import { createSandboxWorld, type SandboxWorld } from "../sandbox/sandbox_world.ts";

@@ -1,7 +1,7 @@
 // What the tests of the signing page need: an account, a link to its page, and the code from the captured mail.
 
 import { expect } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/pages/app.ts";
 import { createAccount } from "../harness/people.ts";
 import type { World } from "../harness/world.ts";

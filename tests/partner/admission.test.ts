@@ -6,7 +6,7 @@ import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import { connect } from "#shared/foundation/db.ts";
 import { wireText } from "#shared/foundation/errors.ts";
 import { errorsOf } from "#shared/http/endpoint.ts";
-import { endpointsOf, pathsOf, type Routed, serve } from "#shared/http/surface.ts";
+import { endpointsOf, pathsOf, type Routed, serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/partner/app.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import type { World } from "../harness/world.ts";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { lookUp } from "#shared/domain/import/look_up.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addDraft, createPartnerWorld, draftRow, type PartnerWorld } from "./partner_world.ts";
 

@@ -1,7 +1,7 @@
 // Who may call the personal routes and /tokens: fails closed, exactly as specification section 5 and the table of contract section 1 say.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { endpointsOf } from "#shared/http/surface.ts";
+import { endpointsOf } from "#shared/http/serve.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { surface } from "../../supabase/functions/personal/app.ts";
 import { addCharger } from "../harness/chargers.ts";
@@ -170,7 +170,7 @@ test("contract §1 browsers of other origins may call, preflight included", asyn
     "access-control-request-method": "DELETE",
     "access-control-request-headers": "authorization",
   };
-  const { serve } = await import("#shared/http/surface.ts");
+  const { serve } = await import("#shared/http/serve.ts");
   const preflight = await serve(surface, world.environment).fetch(
     new Request("http://api.test/tokens/x", { method: "OPTIONS", headers }),
   );

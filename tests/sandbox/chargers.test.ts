@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { addCharger } from "../harness/chargers.ts";
 import { createAccount } from "../harness/people.ts";

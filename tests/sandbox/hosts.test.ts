@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/sandbox/app.ts";
 import type { Answer } from "../harness/answers.ts";
 import type { Partner } from "../harness/people.ts";

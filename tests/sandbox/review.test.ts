@@ -1,7 +1,7 @@
 // POST /sandbox/v1/customers/{id}/review, and the reviewer that decides after two minutes (specification sections 3 and 4.3).
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { connect } from "#shared/foundation/db.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { openIban } from "#shared/values/iban.ts";
 import { BASE_URL } from "../harness/environment.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";

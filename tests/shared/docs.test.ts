@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/docs/app.ts";
 import { createWorld } from "../harness/world.ts";
 

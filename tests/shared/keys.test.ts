@@ -7,7 +7,7 @@ import { hashAddress, issueClientToken, readAccessToken } from "#shared/auth/tok
 import { claimKey, claimLinks, claimToken, readClaimToken, readUnsubscribeToken } from "#shared/domain/claim/links.ts";
 import { type Configuration, type KeyRing, readConfiguration } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { open, seal } from "#shared/values/sealed.ts";
 import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";

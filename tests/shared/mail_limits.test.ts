@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { hashAddress, hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { attempt } from "#shared/foundation/errors.ts";
+import { attempt } from "#shared/foundation/attempt.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan } from "../harness/people.ts";
 import { mailedCode as claimCode, createClaimWorld, formToken, newBrowser, signedClaim } from "../pages/claimant.ts";

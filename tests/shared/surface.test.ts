@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Endpoint } from "#shared/http/endpoint.ts";
-import { type Surface, serve } from "#shared/http/surface.ts";
+import { type Surface, serve } from "#shared/http/serve.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as docs } from "../../supabase/functions/docs/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { defaultLimits } from "#shared/domain/ean_register/codeboek.ts";
 import { connect, QUICK, SLOW } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as pages } from "../../supabase/functions/pages/app.ts";
 import { freezable } from "../harness/freezable.ts";

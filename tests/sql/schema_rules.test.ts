@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
-import { endpointsOf, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Surface } from "#shared/http/serve.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { TEMPLATE } from "../harness/template.ts";
 

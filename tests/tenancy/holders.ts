@@ -1,7 +1,7 @@
 // Whose identifiers are tried, and who tries them.
 
 import { expect } from "vitest";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { ENDPOINTS, type Holder, holderOf, sent } from "../contract/samples.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";

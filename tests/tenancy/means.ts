@@ -1,7 +1,7 @@
 // What a text of a request means, by its name: the kinds of identifiers that it can be, or why it is nobody's. A name that is new to the
 // API has to be told here.
 
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import type { Place } from "./places.ts";
 
 const WORDS = "is what somebody says of themselves, or of what they make: nothing is looked up by it";

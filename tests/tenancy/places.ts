@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import * as z from "zod";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 
 /** A text of a request: `path` leads to it. */
 export type Place = { in: "path" | "query" | "body"; name: string; path: readonly (string | number)[]; isId: boolean };

@@ -3,8 +3,8 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { CallerRule } from "#shared/http/endpoint.ts";
-import type { Routed } from "#shared/http/surface.ts";
-import { serve } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/ocpi/app.ts";
 import { ENDPOINTS, type Holder, type Sample, sent } from "../contract/samples.ts";
 import type { Answer } from "../harness/answers.ts";

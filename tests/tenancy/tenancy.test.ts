@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
-import type { Routed } from "#shared/http/surface.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { ENDPOINTS, holderOf } from "../contract/samples.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
 import { newManager } from "../pages/manager.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError, attempt } from "#shared/foundation/errors.ts";
+import { attempt } from "#shared/foundation/attempt.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 
 const refuse = async (code: "wrong_code" | "too_many_requests") => {
   throw new ApiError(code, { reason: "x" });

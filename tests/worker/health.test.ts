@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { SERVED } from "../harness/answers.ts";
 import { asProduction, createWorld, statementsOf, type World } from "../harness/world.ts";
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { kicker } from "#shared/foundation/environment.ts";
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
 import { serveHttp } from "../harness/browser.ts";
 import { createAccount } from "../harness/people.ts";

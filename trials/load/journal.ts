@@ -1,7 +1,7 @@
 // What was sent and what came back, kept outside of the system.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { endpointsOf } from "#shared/http/surface.ts";
+import { endpointsOf } from "#shared/http/serve.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as sandbox } from "../../supabase/functions/sandbox/app.ts";
 import { readDocument } from "../kit/document.ts";

@@ -2,7 +2,7 @@
 // Started by main.ts, which holds the other end of standard input: when the runner is gone, however it went, so is this.
 
 import { functionFor } from "#shared/http/routes.ts";
-import { type Surface, serve } from "#shared/http/surface.ts";
+import { type Surface, serve } from "#shared/http/serve.ts";
 import { HEADERS } from "../../docs/src/headers.ts";
 import { auth } from "./auth.ts";
 

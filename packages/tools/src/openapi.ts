@@ -3,7 +3,7 @@ import { createDocument, createSchema, type ZodOpenApiPathsObject, type ZodOpenA
 import { ERROR_FIELDS } from "#shared/foundation/error_fields.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { bucketOf, type CallerRule, type Endpoint, errorsOf, isFile } from "#shared/http/endpoint.ts";
-import { endpointsOf, type Routed, type Surface } from "#shared/http/surface.ts";
+import { endpointsOf, type Routed, type Surface } from "#shared/http/serve.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
 import { CPO_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { WEBHOOK_HEADERS } from "./webhooks.ts";

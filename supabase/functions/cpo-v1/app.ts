@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {

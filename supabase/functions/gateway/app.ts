@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** What the OCPP gateway asks, with GATEWAY_SECRET as bearer. It may call nothing else. */
 export const surface: Surface = {

@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** For a dashboard that has the person's session; the consent page, in `pages`, allows by the same function. */
 export const surface: Surface = {

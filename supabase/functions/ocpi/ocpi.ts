@@ -5,10 +5,10 @@ import { tokensIn } from "#shared/domain/charging_in/ocpi/credentials.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode, isErrorCode } from "#shared/foundation/errors.ts";
-import { describeCause } from "#shared/foundation/log.ts";
-import { Visitor } from "#shared/http/admit.ts";
+import { logRequest } from "#shared/foundation/log.ts";
+import { Admission } from "#shared/http/admit.ts";
 import { readText } from "#shared/http/body.ts";
-import type { Pages } from "#shared/http/surface.ts";
+import type { Pages } from "#shared/http/serve.ts";
 import { receiveCdr, showCdr } from "./cdrs.ts";
 import { register, showCredentials, unregister } from "./credentials.ts";
 import { OcpiAnswer } from "./envelope.ts";
@@ -57,17 +57,17 @@ async function handle(
   { run, scope }: Route,
   request: Request,
   params: Record<string, string>,
-  asked: { request_id: string; visitor?: Visitor; notes: Record<string, string> },
+  asked: { request_id: string; admission?: Admission; notes: Record<string, string> },
 ): Promise<OcpiAnswer> {
   const tokens = tokensIn(request.headers.get("authorization"));
   if (tokens.length === 0) throw new ApiError("missing_or_invalid_token");
   const rule = { caller: { kind: "ocpi", scope }, limit: "ocpi" } as const;
   const credential = { kind: "ocpi_token", token_hashes: tokens.map(hashSecret) } as const;
-  const visitor = Visitor.with({ ...credential }, environment, rule, asked.request_id);
-  asked.visitor = visitor;
-  if (Number(request.headers.get("content-length") ?? 0) > 64 * 1024) await visitor.admit();
+  const admission = Admission.with({ ...credential }, environment, rule, asked.request_id);
+  asked.admission = admission;
+  if (Number(request.headers.get("content-length") ?? 0) > 64 * 1024) await admission.admit();
   if (!/^(identity)?$/i.test(request.headers.get("content-encoding") ?? "")) {
-    await visitor.admit();
+    await admission.admit();
     return new OcpiAnswer(415, 2000, undefined, "Send the body without Content-Encoding.");
   }
   const hasBody = request.method === "POST" || request.method === "PUT";
@@ -79,15 +79,15 @@ async function handle(
       param: (name) => params[name] ?? "",
       text: hasBody ? await readText(request, MAX_BODY) : "",
       tokens,
-      call: callFor({ id: "ocpi", sql: SQL }, environment, visitor),
-      owner: async () => (await visitor.admit()).caller.client_id ?? "",
+      call: callFor({ id: "ocpi", sql: SQL }, environment, admission),
+      owner: async () => (await admission.admit()).caller.client_id ?? "",
       note: (line) => Object.assign(asked.notes, line),
     });
-    await visitor.admit();
+    await admission.admit();
     return answer;
   } catch (error) {
     // the rollback undid the admission and its debit; count the request anyway
-    if (visitor.isWaiting) await visitor.admit();
+    if (admission.isWaiting) await admission.admit();
     throw error;
   }
 }
@@ -118,26 +118,26 @@ function routes(environment: Environment): Hono {
     }
     const theirs = idIn(request, "x-request-id");
     const correlation = idIn(request, "x-correlation-id");
-    environment.log({
-      level: answer.status >= 500 ? "error" : "info",
-      event: "request",
-      request_id: asked.request_id,
-      function: "ocpi",
-      method: request.method,
-      route: path ?? "none",
-      status: answer.status,
-      status_code: answer.code,
-      ms: Math.round((performance.now() - started) * 10) / 10,
-      client_id: asked.visitor?.admission?.caller.client_id,
-      partner_id: asked.visitor?.admission?.caller.partner_id,
-      their_request_id: theirs,
-      correlation_id: correlation,
-      error: failure?.code,
-      ...asked.notes,
-      ...(failure && (failure.cause || answer.status === 500)
-        ? { cause: describeCause(failure.cause ?? failure) }
-        : {}),
-    });
+    const caller = asked.admission?.admitted?.caller;
+    logRequest(
+      environment.log,
+      started,
+      {
+        request_id: asked.request_id,
+        function: "ocpi",
+        method: request.method,
+        route: path ?? "none",
+        status: answer.status,
+        status_code: answer.code,
+        client_id: caller?.client_id,
+        partner_id: caller?.partner_id,
+        their_request_id: theirs,
+        correlation_id: correlation,
+        error: failure?.code,
+        ...asked.notes,
+      },
+      failure,
+    );
     return answer.respond(environment.now(), {
       "X-Request-ID": theirs ?? asked.request_id,
       ...(correlation ? { "X-Correlation-ID": correlation } : {}),

@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** What people see. */
 export const surface: Surface = {

@@ -2,9 +2,9 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
-import { describeCause } from "#shared/foundation/log.ts";
+import { logRequest } from "#shared/foundation/log.ts";
 import { readText } from "#shared/http/body.ts";
-import type { Pages } from "#shared/http/surface.ts";
+import type { Pages } from "#shared/http/serve.ts";
 import { readersLocale } from "#shared/values/locale.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
@@ -140,18 +140,19 @@ function observe(environment: Environment): MiddlewareHandler<PagesEnv> {
     await next();
     for (const [name, value] of Object.entries(HEADERS)) if (!c.res.headers.has(name)) c.header(name, value);
     c.header("X-Request-Id", c.var.request_id);
-    environment.log({
-      level: c.res.status >= 500 ? "error" : "info",
-      event: "request",
-      request_id: c.var.request_id,
-      function: "pages",
-      method: c.req.method,
-      route: matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "none",
-      status: c.res.status,
-      ms: Math.round((performance.now() - started) * 10) / 10,
-      outcome: c.var.outcome,
-      ...(c.error ? { cause: describeCause(c.error instanceof ApiError ? (c.error.cause ?? c.error) : c.error) } : {}),
-    });
+    logRequest(
+      environment.log,
+      started,
+      {
+        request_id: c.var.request_id,
+        function: "pages",
+        method: c.req.method,
+        route: matchedRoutes(c).findLast(({ method }) => method !== "ALL")?.path ?? "none",
+        status: c.res.status,
+        outcome: c.var.outcome,
+      },
+      c.error,
+    );
   };
 }
 

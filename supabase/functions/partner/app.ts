@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** The Partner API (specification section 4.2), in the order a partner meets it. */
 export const surface: Surface = {

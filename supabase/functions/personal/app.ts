@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /**
  * The personal API (specification section 4.4): a person's own data, for their own token or an application they

@@ -1,4 +1,4 @@
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {

@@ -1,4 +1,4 @@
-import { serve } from "#shared/http/surface.ts";
+import { serve } from "#shared/http/serve.ts";
 import { surface } from "./app.ts";
 
 Deno.serve(serve(surface).fetch);

@@ -22,7 +22,7 @@ export type Declared<Name extends string = string> = {
   needs?: Needs;
 };
 
-/** Somebody who is admitted by the first statement they have run: see Visitor of http/admit.ts. */
+/** Somebody who is admitted by the first statement they have run: see Admission of http/admit.ts. */
 export type Entering = {
   enter(db: Db, name: string, input: (object | null)[], replica?: Replica): Promise<string>;
 };

@@ -27,4 +27,4 @@ export type Ticket = {
 };
 
 /** What the database says of a ticket. `flushed`: how far its log was then, if admission had its own statement. */
-export type Admission = { caller: Caller; rate: Rate | null; flushed?: string };
+export type Admitted = { caller: Caller; rate: Rate | null; flushed?: string };

@@ -36,6 +36,25 @@ export function logTo(write: (line: string) => void, keep: "all" | "sampled"): L
 
 export const consoleLog = (keep: "all" | "sampled"): Log => logTo((line) => console.log(line), keep);
 
+/**
+ * The one line of a request, of the API or of pages. `failure` is what was thrown: its cause is logged where it has one, and our own
+ * failures always log what they are.
+ */
+export function logRequest(
+  log: Log,
+  started: number,
+  fields: { request_id: string; status: number; [field: string]: unknown },
+  failure?: Error,
+): void {
+  log({
+    level: fields.status >= 500 ? "error" : "info",
+    event: "request",
+    ...fields,
+    ms: Math.round((performance.now() - started) * 10) / 10,
+    ...(failure && (failure.cause || fields.status === 500) ? { cause: describeCause(failure) } : {}),
+  });
+}
+
 /** The first digits of a random id are random, and every process reads the same. */
 const isChosen = (request_id = "") => Number.parseInt(request_id.slice(0, 8), 16) % ONE_IN === 0;
 

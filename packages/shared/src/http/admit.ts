@@ -1,7 +1,8 @@
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
+import { BoundedMap } from "#shared/foundation/bounded_map.ts";
 import type { Entering } from "#shared/foundation/call.ts";
-import type { Admission, Caller, Ticket } from "#shared/foundation/caller.ts";
+import type { Admitted, Caller, Ticket } from "#shared/foundation/caller.ts";
 import { type Db, NotAdmitted, ranOutOfTime, read } from "#shared/foundation/db.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
@@ -71,18 +72,16 @@ const readSignInSessionJwt: Reader = async (bearer, environment) => {
 const READERS: readonly Reader[] = [readPersonalToken, readPartnerKey, readJwt, readSignInSessionJwt];
 
 /** Refusals of a good credential of the wrong kind: credential x kind of caller the route wants (docs/decisions.md §1). */
-const WRONG_KIND: Record<Credential["kind"], Partial<Record<CallerRule["kind"], ErrorCode>>> = {
+const PERSON = { cpo: "cpo_token_required", sandbox: "insufficient_scope" } as const;
+const WRONG_KIND: { [kind in Credential["kind"]]?: { [wanted in CallerRule["kind"]]?: ErrorCode } } = {
   cpo: { user: "insufficient_scope", partner: "insufficient_scope", sandbox: "insufficient_scope" },
-  user: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
-  personal_token: { cpo: "cpo_token_required", sandbox: "insufficient_scope" },
+  user: PERSON,
+  personal_token: PERSON,
   partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
-  session: {},
-  page_session: {},
-  ocpi_token: {},
 };
 
 function wrongKind(credential: Credential, rule: CallerRule): ApiError {
-  const code = WRONG_KIND[credential.kind][rule.kind] ?? "missing_or_invalid_token";
+  const code = WRONG_KIND[credential.kind]?.[rule.kind] ?? "missing_or_invalid_token";
   if (code === "insufficient_scope" && "scope" in rule) {
     return rule.scope ? new ApiError(code, { required_scope: rule.scope }) : new ApiError("partner_api_key_scope");
   }
@@ -109,32 +108,35 @@ export class TenantChanged extends ApiError {
  * The partner of each CPO client, as this process last saw it. Only a guess, because the operator may link a client
  * to another partner.
  */
-const TENANTS = new Map<string, string>();
-const MOST_TENANTS = 10_000;
+const TENANTS = new BoundedMap<string, string>(10_000);
 
 /**
- * The caller of a request. At first only the form and signature of the credential are checked. The first statement
- * then admits the caller, or fails closed, and debits their rate limit, together with its own work. Order: credential
- * (401), kind of caller (403), scope (403), rate limit (429).
+ * The caller of a request, as a promise. At first only the form and signature of the credential are checked. The first
+ * statement then admits the caller, or fails closed, and debits their rate limit, together with its own work. Order:
+ * credential (401), kind of caller (403), scope (403), rate limit (429).
  */
-export class Visitor implements Entering {
+export class Admission implements Entering {
   readonly #environment: Environment;
   readonly #rule: Rule;
   readonly #ticket: Ticket | null;
-  #admission: Admission | null;
-  #closed = false;
+  /** The database's decision, which is final; undefined until it was asked. */
+  #decision: Promise<Admitted> | undefined;
+  /** Who was admitted, for whoever cannot wait; null before that, or if they were refused. */
+  admitted: Admitted | null;
   /** For the log: set once a replica answered. */
   readOn: "replica" | undefined;
 
-  private constructor(environment: Environment, rule: Rule, ticket: Ticket | null, admission: Admission | null) {
+  private constructor(environment: Environment, rule: Rule, ticket: Ticket | null, admitted: Admitted | null = null) {
     this.#environment = environment;
     this.#rule = rule;
     this.#ticket = ticket;
-    this.#admission = admission;
+    this.admitted = admitted;
+    if (admitted) this.#decide(Promise.resolve(admitted));
   }
 
-  static admitted(environment: Environment, rule: Rule, caller: Caller): Visitor {
-    return new Visitor(environment, rule, null, { caller, rate: null });
+  /** Of a caller who needs no decision of the database. */
+  static of(environment: Environment, rule: Rule, caller: Caller): Admission {
+    return new Admission(environment, rule, null, { caller, rate: null });
   }
 
   /**
@@ -147,26 +149,20 @@ export class Visitor implements Entering {
     rule: Rule,
     requestId: string,
     tenant?: string,
-  ): Visitor {
+  ): Admission {
     const { kind, scope = null, key = false } = rule.caller as { kind: string; scope?: string | null; key?: boolean };
-    const ticket: Ticket = {
+    return new Admission(environment, rule, {
       credential,
       demand: { kind, scope, key, bucket: rule.limit },
       host: environment.config.API_HOST,
       request_id: requestId,
       ...(tenant ? { tenant } : {}),
-    };
-    return new Visitor(environment, rule, ticket, null);
-  }
-
-  /** The database's decision; null until it was asked. */
-  get admission(): Admission | null {
-    return this.#admission;
+    });
   }
 
   /** Whether it makes sense to ask the database: it has not admitted or refused yet, and was reachable. */
   get isWaiting(): boolean {
-    return !this.#admission && !this.#closed;
+    return !this.#decision;
   }
 
   /**
@@ -175,7 +171,7 @@ export class Visitor implements Entering {
    */
   async tenant(): Promise<string> {
     const guess = this.#ticket && TENANTS.get(clientOf(this.#ticket));
-    if (this.#ticket && guess && !this.#admission) {
+    if (this.#ticket && guess && !this.admitted) {
       this.#ticket.tenant = guess;
       return guess;
     }
@@ -191,9 +187,9 @@ export class Visitor implements Entering {
         return answer;
       }
     }
-    if (this.#admission) return db.call(name, this.#admission.caller, ...input);
+    if (this.#decision) return db.call(name, (await this.#decision).caller, ...input);
     const { answer, admission } = await this.#present((ticket) => db.open(name, ticket, ...input));
-    this.#admit(admission);
+    this.#decide(Promise.resolve(this.#keep(admission)));
     return read(name, answer);
   }
 
@@ -201,22 +197,31 @@ export class Visitor implements Entering {
    * Admission in its own statement, if no other statement did it. That happens if the request needs nothing from the
    * database, or is too large to read before admission. It also happens if a refusal rolled back the debit.
    */
-  async admit(): Promise<Admission> {
-    if (!this.#admission) {
-      // whatever the result, it is not asked again
-      this.#closed = true;
-      this.#admit(await this.#present((ticket) => this.#environment.db.call("admit", ticket)));
-    }
-    return this.#admission as Admission;
+  admit(): Promise<Admitted> {
+    // whatever the result, it is not asked again
+    return (
+      this.#decision ??
+      this.#decide(
+        this.#present((ticket) => this.#environment.db.call("admit", ticket)).then((admission) =>
+          this.#keep(admission),
+        ),
+      )
+    );
   }
 
-  #admit(admission: string): void {
-    const { caller, ...rest } = JSON.parse(admission) as Admission;
+  #decide(decision: Promise<Admitted>): Promise<Admitted> {
+    // whoever awaits it sees a refusal; maybe nobody does
+    decision.catch(() => {});
+    this.#decision = decision;
+    return decision;
+  }
+
+  #keep(admission: string): Admitted {
+    const { caller, ...rest } = JSON.parse(admission) as Admitted;
     const { host, request_id } = this.#ticket as Ticket;
-    this.#admission = { caller: { ...caller, host, request_id }, ...rest };
-    if (caller.kind !== "cpo" || !caller.partner_id) return;
-    if (TENANTS.size >= MOST_TENANTS) TENANTS.clear();
-    TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);
+    this.admitted = { caller: { ...caller, host, request_id }, ...rest };
+    if (caller.kind === "cpo" && caller.partner_id) TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);
+    return this.admitted;
   }
 
   /**
@@ -227,17 +232,17 @@ export class Visitor implements Entering {
     try {
       return await run(this.#ticket as Ticket);
     } catch (error) {
-      if (error instanceof NotAdmitted) {
-        this.#closed = true;
-        throw this.#refused(error);
-      }
+      if (error instanceof NotAdmitted) throw this.#close(this.#refused(error));
       // a lock timeout or a statement timeout came after admission, so it is charged like a refusal
-      if (error instanceof ApiError && error.code === "service_unavailable" && !ranOutOfTime(error.cause)) {
-        this.#closed = true;
-        throw new ApiError("authentication_unavailable", {}, error);
-      }
+      if (error instanceof ApiError && error.code === "service_unavailable" && !ranOutOfTime(error.cause))
+        throw this.#close(new ApiError("authentication_unavailable", {}, error));
       throw error;
     }
+  }
+
+  #close(why: Error): Error {
+    this.#decide(Promise.reject(why));
+    return why;
   }
 
   #refused({ refusal }: NotAdmitted): Error {
@@ -255,14 +260,14 @@ export class Visitor implements Entering {
  * Reads the credential of a request. Refuses what needs no database: a missing, forged or expired credential.
  * @throws {ApiError} `missing_or_invalid_token`
  */
-export async function readVisitor(
+export async function admissionOf(
   rule: Rule,
   request: Request,
   environment: Environment,
   requestId: string,
-): Promise<Visitor> {
+): Promise<Admission> {
   const base = { host: environment.config.API_HOST, request_id: requestId };
-  if (rule.caller.kind === "anyone") return Visitor.admitted(environment, rule, { kind: "anyone", ...base });
+  if (rule.caller.kind === "anyone") return Admission.of(environment, rule, { kind: "anyone", ...base });
 
   const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   if (!bearer) throw new ApiError("missing_or_invalid_token");
@@ -272,24 +277,24 @@ export async function readVisitor(
     if (!sameSecret(bearer, environment.config[secret])) throw new ApiError("missing_or_invalid_token");
     // the gateway is a caller of its own: in SQL it acts for the owner of a charger, and reaches nobody else's rows
     const kind = secret === "GATEWAY_SECRET" ? "gateway" : "worker";
-    return Visitor.admitted(environment, rule, { kind, ...base });
+    return Admission.of(environment, rule, { kind, ...base });
   }
   return readBearer(rule, bearer, environment, requestId);
 }
 
 /**
- * The owner of a bearer, as readVisitor() reads it from the header.
- * @throws like readVisitor()
+ * The owner of a bearer, as admissionOf() reads it from the header.
+ * @throws like admissionOf()
  */
 export async function readBearer(
   rule: Rule,
   bearer: string,
   environment: Environment,
   requestId: string,
-): Promise<Visitor> {
+): Promise<Admission> {
   for (const reader of READERS) {
     const credential = await reader(bearer, environment);
-    if (credential) return Visitor.with(credential, environment, rule, requestId);
+    if (credential) return Admission.with(credential, environment, rule, requestId);
   }
   throw new ApiError("missing_or_invalid_token");
 }

@@ -51,9 +51,9 @@ const allow = onRequest(async (request) => {
 /** Where the application waits for its code. The session is admitted as a request of oauth-authorize would be. */
 async function allowed({ environment, c, params }: ConsentRequest, jwt: string): Promise<string> {
   try {
-    const visitor = await readBearer(AUTHORIZE, jwt, environment, c.var.request_id);
-    await visitor.admit();
-    return await authorize(environment, callFor(AUTHORIZE, environment, visitor), params);
+    const admission = await readBearer(AUTHORIZE, jwt, environment, c.var.request_id);
+    await admission.admit();
+    return await authorize(environment, callFor(AUTHORIZE, environment, admission), params);
   } catch (error) {
     throw error instanceof ApiError && error.status === 503 ? new ApiError("service_unavailable", {}, error) : error;
   }

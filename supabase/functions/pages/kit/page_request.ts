@@ -1,8 +1,9 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { type Attempt, attempt } from "#shared/foundation/attempt.ts";
 import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { type ApiError, type Attempt, attempt, type ErrorCode } from "#shared/foundation/errors.ts";
+import type { ApiError, ErrorCode } from "#shared/foundation/errors.ts";
 import { readFormData } from "#shared/http/body.ts";
 import { clientAddress, clientHash } from "#shared/http/client_address.ts";
 import { type Locale, readersLocale } from "#shared/values/locale.ts";

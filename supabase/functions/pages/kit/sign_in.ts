@@ -4,9 +4,10 @@ import { secretKey, signInByMail, signInByPassword } from "#shared/auth/supabase
 import { hashAddress, hashSecret, newCode, newSecret, sameSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
+import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { ConfigurationError } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import { ApiError, CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { ApiError } from "#shared/foundation/errors.ts";
 import { email } from "#shared/values/fields.ts";
 import { type CodeError, readCode } from "./code.ts";
 import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";

@@ -2,7 +2,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { callFor, type Needs } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Replica } from "#shared/foundation/replica.ts";
-import { readBearer, TenantChanged, Visitor } from "#shared/http/admit.ts";
+import { Admission, readBearer, TenantChanged } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
@@ -73,7 +73,7 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
   readonly area: Area<Name>;
   declare readonly frame: OwnFrame;
   protected override readonly signInPath = "/sign-in";
-  #visitor: Visitor | undefined;
+  #admission: Admission | undefined;
 
   constructor({ c, environment, declared }: Pick<PageRequest, "c" | "environment" | "declared">, area: Area<Name>) {
     // a name may stand in it more than once
@@ -147,13 +147,13 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
   /** The session JWT is used this once; what the browser keeps instead ends with the session, and after twelve hours. */
   protected async keepSession({ jwt, email, sessionId }: SignedIn, signatory: string | null): Promise<void> {
     const secret = newSecretOf(this.environment, email);
-    const visitor = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
+    const admission = await readBearer(SESSION, jwt, this.environment, this.c.var.request_id);
     const session = {
       token_hash: hashSecret(secret),
       sign_in_session_id: sessionId,
       signatory_hash: signatory && hashSecret(signatory),
     };
-    await callFor(SESSION, this.environment, visitor)("begin_page_session", session);
+    await callFor(SESSION, this.environment, admission)("begin_page_session", session);
     this.keep("session", secret, COOKIE_SECONDS);
   }
 
@@ -187,7 +187,7 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
 
   /** The tenant they were admitted for; undefined as long as they were not, or where they act for none. */
   get #actsFor(): string | undefined {
-    return this.#visitor?.admission?.caller.partner_id;
+    return this.#admission?.admitted?.caller.partner_id;
   }
 
   /** Asks who is signed in, where that has to be known before anything is done. @throws {ApiError} as own(). */
@@ -200,25 +200,25 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
     return this.#admitted().tenant();
   }
 
-  #admitted(): Visitor {
-    this.#visitor ??= this.#visitorFor({ ...this.area, limit: "page" }, this.#formIsFor ?? undefined);
-    return this.#visitor;
+  #admitted(): Admission {
+    this.#admission ??= this.#admissionFor({ ...this.area, limit: "page" }, this.#formIsFor ?? undefined);
+    return this.#admission;
   }
 
   /** Signs this browser out: the claims of the person that it may have been led to. */
   async endSession(): Promise<{ draft_ids: string[] }> {
     const token_hash = hashSecret(this.cookie("session") ?? "");
-    const ending = callFor(SESSION, this.environment, this.#visitorFor(SESSION))("end_page_session", { token_hash });
+    const ending = callFor(SESSION, this.environment, this.#admissionFor(SESSION))("end_page_session", { token_hash });
     const ended = JSON.parse(await ending);
     this.forget("session");
     return ended;
   }
 
-  #visitorFor(rule: Parameters<typeof Visitor.with>[2], tenant?: string): Visitor {
+  #admissionFor(rule: Parameters<typeof Admission.with>[2], tenant?: string): Admission {
     const secret = this.cookie("session");
     if (!secret) throw new ApiError("missing_or_invalid_token");
     const credential = { kind: "page_session", token_hash: hashSecret(secret) } as const;
-    return Visitor.with(credential, this.environment, rule, this.c.var.request_id, tenant);
+    return Admission.with(credential, this.environment, rule, this.c.var.request_id, tenant);
   }
 
   get #formIsFor(): string | null {

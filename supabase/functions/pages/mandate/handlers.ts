@@ -2,7 +2,7 @@ import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
-import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import type { Errors } from "../kit/frame.ts";
 import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer, PageRequest } from "../kit/page_request.ts";

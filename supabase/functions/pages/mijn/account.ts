@@ -1,7 +1,7 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { isIban, sealIban } from "#shared/values/iban.ts";
 import { readCode } from "../kit/code.ts";
 import { codeInput, textInput } from "../kit/fields.ts";

@@ -2,7 +2,7 @@ import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
-import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { readCode } from "../kit/code.ts";
 import { codeInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";

@@ -2,7 +2,7 @@ import { secretKey, signInByMail } from "#shared/auth/supabase_auth.ts";
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { CODE_REFUSALS } from "#shared/foundation/errors.ts";
+import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { readCode } from "../../kit/code.ts";
 import type { Handler, PageAnswer } from "../../kit/page_request.ts";
 import { onSignIn, type PortalRequest } from "../request.ts";
