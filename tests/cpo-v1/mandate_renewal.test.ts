@@ -128,7 +128,7 @@ test("contract §2 who signs by one link voids the other; two who sign at once r
   const sign = async (link: string) => {
     const { facts, periods } = await open(link);
     const code_hash = hashSecret(link);
-    const mail = { template: "test", locale: "nl", subject: "", html: "", text: "", links: [] };
+    const mail = { template: "mandate_code", locale: "nl", content: { full_name: "S", partner_name: "P", code: "1" } };
     await world.environment.db.call("send_mandate_code", anyone, { token_hash: tokenHash(link), code_hash, mail });
     const request = {
       token_hash: tokenHash(link),

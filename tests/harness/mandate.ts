@@ -25,9 +25,16 @@ export async function signMandate(
     await db.call("open_mandate_link", caller, { token_hash, address_hash: randomBytes(8).toString("hex") }),
   );
   const key = claimKey(world.environment);
-  const mail = { template: "test", locale: "nl", subject: "test", html: "test", text: "test", links: [], key };
+  const content = { full_name: "Sanne de Vries", partner_name: "test" };
+  const code = { template: "mandate_code", locale: "nl", content: { ...content, code: "123456" }, key };
+  const copy = {
+    template: "mandate_signed",
+    locale: "nl",
+    content: { ...content, link: "test", document: "test" },
+    key,
+  };
   // without an address the name and tick suffice
-  if (facts.email) await db.call("send_mandate_code", caller, { token_hash, code_hash, mail });
+  if (facts.email) await db.call("send_mandate_code", caller, { token_hash, code_hash, mail: code });
   const signed = await db.call("sign_mandate", caller, {
     token_hash,
     facts: { ...facts, ...periods[0] },
@@ -38,7 +45,7 @@ export async function signMandate(
     document_sha256: hashSecret("test"),
     address: "192.0.2.1",
     user_agent: "test",
-    mail,
+    mail: copy,
   });
   expect(JSON.parse(signed)).toEqual({ ok: true });
 }
