@@ -146,6 +146,7 @@ async function measureInEnglish(page: Page, name: string): Promise<void> {
   const href = await page.evaluate(() => document.querySelector<HTMLAnchorElement>("nav a[hreflang=en]")?.href);
   if (!href) return;
   await page.goto(href);
+  expect(await page.locator("html").getAttribute("lang"), `${name} is in en`).toBe("en");
   for (const width of [1280, 390]) await measure(page, `${name} in en`, width);
 }
 
