@@ -55,7 +55,7 @@ export async function emptyDatabase(): Promise<string> {
 
 export const dropDatabase = (name: string) => onServer(`drop database ${name} with (force)`);
 
-/** Databases of tests of this file that have ended: the next test gets one again. */
+/** Databases of tests that have ended: the next test gets one again, and the next file the last one. */
 const ended: Kept[] = [];
 /** Rows that are gone leave their place in indexes: after so many tests a new copy is cheaper. */
 const LIVES = 30;
@@ -81,7 +81,7 @@ async function newDatabase(): Promise<Kept> {
   admin.on("error", () => {}); // idle connections end with the database
   admin.on("connect", (client) => clients.add(client));
   admin.on("remove", (client) => clients.delete(client));
-  if (ended.length > 0) origin ??= await originOf(admin);
+  origin ??= await originOf(admin);
   const database: Kept = {
     ...{ name, file: expect.getState().testPath, lives: LIVES, clients, url, admin },
     async drop() {
@@ -93,7 +93,7 @@ async function newDatabase(): Promise<Kept> {
 
 async function endedDatabase(keepClock: boolean): Promise<Kept | undefined> {
   const { testPath } = expect.getState();
-  for (const other of ended.filter(({ file }) => file !== testPath)) {
+  for (const other of ended.filter(({ file }) => file !== testPath).slice(0, -1)) {
     ended.splice(ended.indexOf(other), 1);
     await end(other);
   }
@@ -105,6 +105,7 @@ async function endedDatabase(keepClock: boolean): Promise<Kept | undefined> {
       await Promise.all(
         [...clients].map((client) => client.query("reset session authorization; reset role; reset all")),
       );
+      database.file = testPath;
       return database;
     }
     await end(database);
