@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { contrast, shadesOf } from "#shared/domain/brand.ts";
-import { DARK, LIGHT, STYLE } from "../../supabase/functions/pages/kit/style.ts";
+import { DARK, LIGHT } from "#shared/look/palette.ts";
+import { STYLE } from "../../supabase/functions/pages/kit/style.ts";
 
 test.each([
   ["#7a1fa2", "#7a1fa2", "#b582cb", "#ffffff"],

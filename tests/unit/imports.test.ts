@@ -85,6 +85,11 @@ test("a function is deployed by itself: it imports what is shared, and nothing o
   expect(others).toEqual(others.map(([folder]) => [folder, []]));
 });
 
+test("tools and documentation know no function; the endpoints of openapi.json are loaded by the name of their folder", () => {
+  const known = ["tools", "docs"].flatMap((name) => filesUnder(`packages/${name}/src`)).flatMap(importsOf);
+  expect(known.filter((file) => file.startsWith("supabase/"))).toEqual([]);
+});
+
 describe("pages", () => {
   test("a flow knows kit and never another flow; kit knows none", () => {
     const flowOf = (file: string) => file.slice(PAGES.length + 1).split("/")[0] ?? "";
@@ -106,9 +111,10 @@ describe("pages", () => {
   });
 });
 
-test("what is shared knows only what lies below it: foundation, values, auth, then http and domain, which know nothing of each other, then endpoints of two functions", () => {
+test("what is shared knows only what lies below it: foundation, look, values, auth, then http and domain, which know nothing of each other, then endpoints of two functions", () => {
   const allowed: Record<string, string[]> = {
     foundation: [],
+    look: [],
     values: ["foundation"],
     auth: ["foundation", "values"],
     http: ["foundation", "values", "auth"],

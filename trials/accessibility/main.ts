@@ -1,4 +1,4 @@
-// npm run trial -- accessibility: has axe look at every page in both languages and themes, at every width; npm test looks once.
+// Has axe look at every page in both languages and themes, at every width; npm test looks once.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-import { FONT_NAME } from "../../../supabase/functions/pages/kit/font_name.ts";
+import { FONT_NAME } from "#shared/look/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { escapeHtml } from "./markdown.ts";
 

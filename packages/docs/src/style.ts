@@ -1,4 +1,4 @@
-import { FONT_STACK, LETTERS, PALETTE } from "../../../supabase/functions/pages/kit/style.ts";
+import { FONT_STACK, LETTERS, PALETTE } from "#shared/look/palette.ts";
 
 /** The line above every page. */
 const HEADER = `

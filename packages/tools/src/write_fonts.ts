@@ -31,8 +31,8 @@ ${lists.join("\n")}
 `;
 }
 
-const PAGE_FONT_MODULE = "supabase/functions/pages/kit/font_data.ts";
-const PAGE_FONT_NAME_MODULE = "supabase/functions/pages/kit/font_name.ts";
+const PAGE_FONT_MODULE = "packages/shared/src/look/font_data.ts";
+const PAGE_FONT_NAME_MODULE = "packages/shared/src/look/font_name.ts";
 
 /** Every weight in one file. WOFF2, for every browser that has the rest of the style sheet reads it; Latin, for the rest falls back. */
 function pageFont() {

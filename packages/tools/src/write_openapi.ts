@@ -1,21 +1,23 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 
-import { surface as cpo } from "../../../supabase/functions/cpo-v1/app.ts";
-import { surface as oauthAuthorize } from "../../../supabase/functions/oauth-authorize/app.ts";
-import { surface as oauthRevoke } from "../../../supabase/functions/oauth-revoke/app.ts";
-import { surface as oauthToken } from "../../../supabase/functions/oauth-token/app.ts";
-import { surface as partner } from "../../../supabase/functions/partner/app.ts";
-import { surface as personal } from "../../../supabase/functions/personal/app.ts";
-import { surface as sandbox } from "../../../supabase/functions/sandbox/app.ts";
+import type { Surface } from "#shared/http/surface.ts";
 import { describe, type Examples } from "./openapi.ts";
 import { describeWebhooks } from "./webhooks.ts";
 
 const root = new URL("../../../", import.meta.url);
 
+/** The functions that integrators call, in the order of the document. */
+const FUNCTIONS = ["oauth-token", "oauth-authorize", "oauth-revoke", "cpo-v1", "partner", "sandbox", "personal"];
+
+async function surfaceOf(folder: string): Promise<Surface> {
+  const { surface } = await import(new URL(`supabase/functions/${folder}/app.ts`, root).href);
+  return surface;
+}
+
 export async function openapi(): Promise<string> {
   const { version } = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-  const surfaces = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
+  const surfaces = await Promise.all(FUNCTIONS.map(surfaceOf));
   const examples: Examples = JSON.parse(readFileSync(new URL("tests/contract/examples.json", root), "utf8"));
   const webhooks = describeWebhooks();
   const document = await describe(surfaces, { version, server: "https://api.example.com", examples, webhooks });

@@ -5,11 +5,11 @@ import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import { logRequest } from "#shared/foundation/log.ts";
 import { readText } from "#shared/http/body.ts";
 import type { Pages } from "#shared/http/serve.ts";
+import { FONT_NAME } from "#shared/look/font_name.ts";
 import { readersLocale } from "#shared/values/locale.ts";
 import { claim } from "./claim/claim.ts";
 import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
-import { FONT_NAME } from "./kit/font_name.ts";
 import { html } from "./kit/html.ts";
 import { type Flow, type PageAnswer, PageRequest, type PagesEnv } from "./kit/page_request.ts";
 import { SCRIPTS } from "./kit/script.ts";
@@ -67,7 +67,7 @@ function routes(environment: Environment): Hono {
     return c.body(text, 200, { "Content-Type": "text/javascript; charset=utf-8", "Cache-Control": cached });
   });
   app.get(`/pages/${FONT_NAME}`, async (c) => {
-    const { FONT_DATA } = await import("./kit/font_data.ts");
+    const { FONT_DATA } = await import("#shared/look/font_data.ts");
     const data = Uint8Array.from(atob(FONT_DATA), (letter) => letter.charCodeAt(0));
     return c.body(data, 200, { "Content-Type": "font/woff2", "Cache-Control": FOREVER });
   });

@@ -13,7 +13,7 @@ export type ShownLogo = { hash: string; width: number; height: number };
 /** The path of a logo, under the pages' root. The path has the hash, so its content never changes. */
 export const logoPath = (hash: string): string => `/logo/${hash}.png`;
 
-/** The hardest backgrounds that a link has to be read on, and what is written on it: kit/style.ts of the pages. */
+/** The hardest backgrounds that a link has to be read on, and what is written on it: look/palette.ts. */
 const GROUNDS = { light: ["#e6f2ec"], dark: ["#1c2f27", "#06281c"] } as const;
 
 /** Contrast to read by (WCAG 2.2). */

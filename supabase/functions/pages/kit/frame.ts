@@ -1,7 +1,7 @@
 import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
 import type { Configuration, TEST_SERVICE } from "#shared/foundation/configuration.ts";
+import { FONT_NAME } from "#shared/look/font_name.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
-import { FONT_NAME } from "./font_name.ts";
 import { html } from "./html.ts";
 import { SCRIPTS } from "./script.ts";
 import { STYLE_VERSION } from "./style.ts";

@@ -1,5 +1,6 @@
 import { shadesOf } from "#shared/domain/brand.ts";
-import { colorsOf, DARK, LIGHT } from "../../kit/style.ts";
+import { DARK, LIGHT } from "#shared/look/palette.ts";
+import { colorsOf } from "../../kit/style.ts";
 
 /** How a partner's color looks on both backgrounds, whichever the reader's page has. No color shows our own. */
 export function previewStyle({ color }: Record<string, string>): string {
