@@ -31,6 +31,11 @@ test("no package warns on the Node that README asks for", () => {
   expect(warned.map(([path, { version, engines }]) => `${path}@${version} ${engines?.node}`)).toEqual([]);
 });
 
+test(".nvmrc names the Node that npm scripts run by", () => {
+  const version = readFileSync(new URL("../../.nvmrc", import.meta.url), "utf8").trim();
+  expect(packages["node_modules/node"]?.version.split(".")[0]).toBe(version);
+});
+
 test("npm ci takes no package whose content is another than the one that was locked", () => {
   const taken = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
   const unchecked = taken.filter(([, { integrity }]) => !integrity);
