@@ -1,7 +1,7 @@
 // Writes openapi.json from the endpoints' declarations: `npm run openapi`. A test fails when the committed file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 
-import type { Surface } from "#shared/http/surface.ts";
+import type { Surface } from "#shared/http/serve.ts";
 import { describe, type Examples } from "./openapi.ts";
 import { describeWebhooks } from "./webhooks.ts";
 
