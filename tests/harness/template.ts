@@ -55,7 +55,8 @@ const BUILT_FROM = [
 const KEPT = 4;
 
 /** Packages installed again take it with them. A folder for each user: one cannot read the data of another. */
-const CACHE = join(ROOT, "node_modules/.cache", `ere-test-${process.getuid?.() ?? "user"}`);
+const cacheOf = (root: string) => join(root, "node_modules/.cache", `ere-test-${process.getuid?.() ?? "user"}`);
+const CACHE = cacheOf(ROOT);
 
 /** In memory where the system has room for it: a run makes and drops hundreds of databases of 1,600 files each. */
 const MEMORY = "/dev/shm";
@@ -88,22 +89,36 @@ export async function startTestServer(): Promise<Postgres> {
   return server;
 }
 
-function fingerprint(): string {
+/** For a copy of this checkout with more in its schema: this one's template, and the statements that it lacks. */
+export async function extendTemplate(root: string, statements: string): Promise<void> {
+  mkdirSync(cacheOf(root), { recursive: true });
+  const template = join(cacheOf(root), fingerprint(root));
+  const server = await startPostgres({ ...options(template), durable: true, copy_of: await templateFolder() });
+  try {
+    const client = new pg.Client({ connectionString: server.url(TEMPLATE, "postgres", PASSWORDS.postgres) });
+    await client.connect();
+    await client.query(statements).finally(() => client.end());
+  } finally {
+    await server.stop();
+  }
+}
+
+function fingerprint(root = ROOT): string {
   const hash = createHash("sha256");
-  for (const file of BUILT_FROM.flatMap(filesIn)) {
-    const content = readFileSync(join(ROOT, file));
+  for (const file of BUILT_FROM.flatMap((path) => filesIn(path, root))) {
+    const content = readFileSync(join(root, file));
     hash.update(`${file} ${content.length}\n`).update(content);
   }
   return hash.digest("hex").slice(0, 16);
 }
 
-function filesIn(path: string): string[] {
-  const here = join(ROOT, path);
+function filesIn(path: string, root: string): string[] {
+  const here = join(root, path);
   if (!existsSync(here)) return [];
   if (!statSync(here).isDirectory()) return [path];
   return readdirSync(here)
     .sort()
-    .flatMap((name) => filesIn(`${path}/${name}`));
+    .flatMap((name) => filesIn(`${path}/${name}`, root));
 }
 
 /** Made aside and moved into place when complete: what stands there is whole, however a run ended. */
