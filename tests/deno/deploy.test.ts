@@ -13,9 +13,9 @@ import { functionFor, ROUTES } from "#shared/http/routes.ts";
 import { endpointsOf, pathsOf, type Surface } from "#shared/http/serve.ts";
 import { BUNDLES } from "../../packages/tools/src/bundle.ts";
 import { functionsTouchedBy } from "../../packages/tools/src/changed_functions.ts";
-import { checkoutForUpload } from "../../packages/tools/src/deploy/checkout_for_upload.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 import { named } from "../../packages/tools/src/stack.ts";
+import { bundledCheckout } from "../harness/bundles.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
 import { variables } from "../harness/environment.ts";
 import { type ManagementApi, startManagementApi, unpack } from "../harness/management_api.ts";
@@ -35,7 +35,7 @@ const folderOf = (slug: string) => FUNCTIONS.find((each) => each.slug === slug)?
 
 const folder = mkdtempSync(join(tmpdir(), "ere-deploy-"));
 /** What a deployment of this checkout uploads. */
-const bundles = checkoutForUpload();
+const bundles = bundledCheckout();
 let api: ManagementApi;
 let said: string;
 beforeAll(async () => {
@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 async function deploy({ project, profile, environment }: ManagementApi, ...slugs: string[]): Promise<string> {
-  const copy = await checkoutForUpload();
+  const copy = await bundledCheckout();
   const args = [
     "functions",
     "deploy",

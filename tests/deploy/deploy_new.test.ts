@@ -12,6 +12,7 @@ import { QUESTIONS } from "../../packages/tools/src/deploy/questions.ts";
 import { run } from "../../packages/tools/src/deploy/run.ts";
 import { STEPS } from "../../packages/tools/src/deploy/steps.ts";
 import { deployedFunctions } from "../../packages/tools/src/functions.ts";
+import { bundledCheckout } from "../harness/bundles.ts";
 import { forgetCompiled } from "../harness/deno.ts";
 import { type Project, startProject } from "../harness/project.ts";
 
@@ -53,6 +54,7 @@ async function deploy(
       api_url: api.url,
       project_url: () => url,
       cli: { ...api.environment, SUPABASE_PROFILE: api.profile },
+      checkout: bundledCheckout,
       pause: async () => {},
     },
   });
@@ -80,7 +82,7 @@ describe("without what it needs", () => {
   });
 
   test("no access token is said before anything is done", async () => {
-    const platform = { api_url: "", project_url: () => "", cli: {}, pause: async () => {} };
+    const platform = { api_url: "", project_url: () => "", cli: {}, checkout: bundledCheckout, pause: async () => {} };
     const said: string[] = [];
     expect(await run(["--secrets", folder, "--yes"], { say: (text) => said.push(text), platform })).toBe(2);
     expect(said.join()).toContain("SUPABASE_ACCESS_TOKEN is not set");

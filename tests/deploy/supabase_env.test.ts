@@ -13,9 +13,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auth } from "#local/auth.ts";
 import { ROOT } from "#local/checkout.ts";
 import { runSupabase } from "#local/migrate.ts";
-import { BUNDLES, writeBundles } from "../../packages/tools/src/bundle.ts";
+import { BUNDLES } from "../../packages/tools/src/bundle.ts";
 import { addToEnv, EnvFileError, readEnv } from "../../packages/tools/src/deploy/env_file.ts";
 import { INSIDE, writeSupabaseEnv } from "../../packages/tools/src/deploy/supabase_env.ts";
+import { bundledCheckout } from "../harness/bundles.ts";
 import { bootFunction, forgetCompiled, type Running } from "../harness/deno.ts";
 import { newTokenKey } from "../harness/environment.ts";
 import { enableExtensions, startDatabase } from "../harness/project.ts";
@@ -219,9 +220,8 @@ describe("a stack", () => {
 
     /** In its container: the bundles, and nothing else. */
     async function serve(slug: string): Promise<(path: string, init?: RequestInit) => Promise<Response>> {
-      const place = mkdtempSync(join(tmpdir(), "ere-container-"));
+      const { folder: place } = await bundledCheckout();
       folders.push(place);
-      await writeBundles(`${place}/`);
       const inside = Object.fromEntries(
         Object.entries(functions).map(([name, value]) => [
           name,

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkoutForUpload } from "./checkout_for_upload.ts";
 import { DeployError } from "./management_api.ts";
 import { run } from "./run.ts";
 
@@ -26,6 +27,7 @@ process.exitCode = await run(process.argv.slice(2), {
     api_url: "https://api.supabase.com",
     project_url: (ref) => `https://${ref}.supabase.co`,
     cli: { SUPABASE_ACCESS_TOKEN },
+    checkout: checkoutForUpload,
     pause: (ms) => sleep(ms),
   },
 });

@@ -11,7 +11,7 @@ import { callOps, OperatorError } from "../../../operator/src/database.ts";
 import { run as operate } from "../../../operator/src/run.ts";
 import { scramVerifier } from "../../../operator/src/scram.ts";
 import { deployedFunctions } from "../functions.ts";
-import { checkoutForUpload } from "./checkout_for_upload.ts";
+import type { checkoutForUpload } from "./checkout_for_upload.ts";
 import { databaseUrl, isLoopback } from "./database_url.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { DeployError, type ManagementApi, type Pooler } from "./management_api.ts";
@@ -25,6 +25,8 @@ export type Platform = {
   project_url(ref: string): string;
   /** What the Supabase CLI reads from its environment, the access token among it. */
   cli: Variables;
+  /** What is uploaded of this checkout. */
+  checkout: typeof checkoutForUpload;
   /** Between two looks at something that takes a while. */
   pause(ms: number): Promise<void>;
 };
@@ -398,7 +400,7 @@ async function setSecrets(walk: Walk): Promise<Done> {
 }
 
 async function deployFunctions(walk: Walk): Promise<Done> {
-  const copy = await checkoutForUpload();
+  const copy = await walk.platform.checkout();
   try {
     await supabase(
       walk,
