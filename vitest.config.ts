@@ -2,6 +2,15 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const UNIT = "tests/unit/**/*.test.ts";
+/**
+ * Whole programs, started as people and platforms start them: a stack, the guides, a deployment, a container, the client. They take
+ * longest, and Vitest begins with the project whose name comes first.
+ */
+const COMMANDS = [
+  ...["bench", "client", "deno", "deploy", "docs", "local", "trials"].map((folder) => `tests/${folder}/**/*.test.ts`),
+  ...["oauth/npm_start", "ocpp/container", "unit/bundles"].map((file) => `tests/${file}.test.ts`),
+];
+const DATABASE = "tests/harness/global_setup.ts";
 
 export default defineConfig({
   test: {
@@ -19,16 +28,17 @@ export default defineConfig({
     // the shell of the person who runs the tests must not change what they prove
     env: { TZ: "UTC" },
     projects: [
-      { extends: true, test: { name: "unit", include: [UNIT] } },
+      { extends: true, test: { name: "unit", include: [UNIT], exclude: COMMANDS } },
       {
         extends: true,
         test: {
           name: "database",
           include: ["tests/**/*.test.ts"],
-          exclude: [UNIT],
-          globalSetup: "tests/harness/global_setup.ts",
+          exclude: [UNIT, ...COMMANDS],
+          globalSetup: DATABASE,
         },
       },
+      { extends: true, test: { name: "commands", include: COMMANDS, globalSetup: DATABASE } },
     ],
   },
 });
