@@ -71,6 +71,30 @@ export async function cloneDatabase(host: Host | null = "sandbox", now?: string)
   return database;
 }
 
+/** private.lock, which here refuses a lock that the transaction takes after one that comes later: supabase/schemas/foundation/locks.sql. */
+const CHECKED_LOCK = `
+  create or replace function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
+  language plpgsql set search_path = '' as $$
+  declare
+    wanted constant text   := concat_ws(' ', kind, key);
+    held            text[] := coalesce(nullif(current_setting('test.locks', true), ''), '{}');
+    last   constant text   := held[cardinality(held)];
+  begin
+    if key is null then
+      return;
+    elsif wanted <> all (held) then
+      if (split_part(last, ' ', 1)::private.lock_kind, last) > (kind, wanted) then
+        raise exception 'lock "%" is taken after "%"', wanted, last;
+      end if;
+      perform set_config('test.locks', (held || wanted)::text, true);
+    end if;
+    if shared then
+      perform pg_catalog.pg_advisory_xact_lock_shared(pg_catalog.hashtextextended(wanted, 0));
+    else
+      perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(wanted, 0));
+    end if;
+  end $$`;
+
 async function newDatabase(): Promise<Kept> {
   const name = await createDatabase(TEMPLATE);
   const url = (role: Role) => urlOf(name, role);
@@ -81,6 +105,7 @@ async function newDatabase(): Promise<Kept> {
   admin.on("error", () => {}); // idle connections end with the database
   admin.on("connect", (client) => clients.add(client));
   admin.on("remove", (client) => clients.delete(client));
+  await admin.query(CHECKED_LOCK);
   origin ??= await originOf(admin);
   const database: Kept = {
     ...{ name, file: expect.getState().testPath, lives: LIVES, clients, url, admin },

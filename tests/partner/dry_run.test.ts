@@ -315,7 +315,7 @@ test("contract §4 a dry run is one statement, holds up no import, and waits for
   const connection = await world.database.admin.connect();
   try {
     await connection.query("begin");
-    await connection.query("select private.lock_imports($1)", [world.partnerA.id]);
+    await connection.query("select private.lock('imports', $1)", [world.partnerA.id]);
     expect((await dry()).body.added).toBe(1);
   } finally {
     await connection.query("rollback");

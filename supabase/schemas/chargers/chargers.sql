@@ -30,7 +30,7 @@ begin
   if serial_number is null then
     return true;
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('charger ' || brand || ' ' || serial_number, 0));
+  perform private.lock('serial_number', brand || ' ' || serial_number);
   return not private.charger_taken(brand, serial_number);
 end $$;
 comment on function private.reserve_serial_number(text, text) is
@@ -40,7 +40,7 @@ create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
+  perform private.lock('ocpp_identity', identity);
   return (private.charger_by_identity(identity)).id is null;
 end $$;
 comment on function private.reserve_ocpp_identity(text) is
@@ -55,7 +55,7 @@ begin
     perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
   else
     -- a person may have chargers and no account yet
-    perform pg_advisory_xact_lock(hashtextextended('chargers of ' || person, 0));
+    perform private.lock('chargers', person::text);
   end if;
 end $$;
 

@@ -108,7 +108,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- a running import ends before the reset, or starts after it
-  perform private.lock_imports(private.partner_id());
+  perform private.lock('imports', private.partner_id()::text);
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
   perform private.erase_books(private.partner_id());
   delete from core.charger_names n where n.partner_id = private.partner_id();

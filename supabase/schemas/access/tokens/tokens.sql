@@ -42,7 +42,7 @@ declare
   expires constant timestamptz := (input ->> 'expires_at')::timestamptz;
 begin
   perform private.act_as(caller, 'session');
-  perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  perform private.lock('tokens', private.user_id()::text);
   -- a form that is sent twice makes the same token
   select * into token from core.personal_tokens t
    where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex') and t.revoked_at is null;

@@ -17,7 +17,7 @@ language plpgsql
 as $$
 begin
   -- the test values are everybody's at once
-  perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0)) where not private.is_test_ean(ean);
+  perform private.lock('ean', ean) where not private.is_test_ean(ean);
   return not private.ean_taken(ean, for_connection);
 end $$;
 comment on function private.reserve_ean(text, uuid) is

@@ -101,7 +101,7 @@ begin
   perform private.act_as(caller, 'cpo');
   if reference is not null then
     -- parallel first calls queue here, so that the later ones find the account of the first
-    perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
+    perform private.lock('account', private.client_id() || ' ' || reference);
     account := private.known_account(reference);
     if account is not null then
       return private.repeat_account(account, input);

@@ -79,28 +79,23 @@ language plpgsql stable security definer
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
 comment on function private.referral_code_known(text) is 'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
 
--- Until the transaction ends no other import of the partner begins.
-create function private.lock_imports(tenant uuid) returns void
-language sql
-as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
-
 create function private.reserve_addresses(emails text[], tenant uuid) returns void
 language plpgsql
 as $$
 declare
   -- in one order, so that two imports cannot wait for each other
-  keys constant bigint[] := array(select distinct hashtextextended('core.drafts email ' || e.email, 0) from unnest(emails) as e (email) order by 1);
+  addresses constant text[] := array(select distinct e.email from unnest(emails) as e (email) order by 1);
 begin
   -- Every address takes one entry of the server's lock table, which has 3,840 entries with 60 connections
   -- (max_locks_per_transaction times max_connections). When it is full, every statement fails. So a long list waits for
   -- one of four places first; a short list does not.
-  if cardinality(keys) > 50 then
-    perform pg_advisory_xact_lock(hashtextextended('core.drafts long import ' || abs(hashtextextended(tenant::text, 0) % 4), 0));
+  if cardinality(addresses) > 50 then
+    perform private.lock('long_imports', abs(hashtextextended(tenant::text, 0) % 4)::text);
   end if;
-  perform pg_advisory_xact_lock(k.key) from unnest(keys) as k (key);
+  perform private.lock('address', a.email) from unnest(addresses) as a (email);
 end $$;
 comment on function private.reserve_addresses(text[], uuid) is
-  'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
+  'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after the lock of the partner''s imports.';
 
 -- Decides each row of an import: outcome is null for a draft to be made, else the reason. remaining is what the cap leaves.
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
@@ -151,7 +146,7 @@ begin
   tenant := private.partner_id();
   if not dry_run then
     -- waits for the partner's import before this one, because of the cap, and for imports with the same addresses
-    perform private.lock_imports(tenant);
+    perform private.lock('imports', tenant::text);
     perform private.reserve_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
     -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
     update core.drafts d set status = 'expired'

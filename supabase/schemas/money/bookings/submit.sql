@@ -13,7 +13,7 @@ declare
   booking core.bookings;
 begin
   -- if two run at once, the second finds the booking that the first opened
-  perform pg_advisory_xact_lock(hashtextextended('bookings of ' || tenant || ' for ' || quarter, 0));
+  perform private.lock('booking', tenant || ' ' || quarter);
   select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
   if not found then
     insert into core.bookings (partner_id, run_id, quarter, number)

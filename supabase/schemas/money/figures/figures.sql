@@ -21,7 +21,7 @@ end $$;
 -- One transaction at a time changes what a year sums to, before it opens ledger accounts or publishes. Who comes second sees what the first did.
 create function private.lock_year(tenant uuid, year int) returns void
 language sql
-as $$ select pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0)) $$;
+as $$ select private.lock('year', tenant || ' ' || year) $$;
 
 -- Stores the average price of a year beside its figures, if they are published.
 create function private.price_figures(tenant uuid, year int) returns void

@@ -100,7 +100,7 @@ declare
   invoice core.invoices;
 begin
   -- of two at once the second finds nothing left, and the numbers have no gaps
-  perform pg_advisory_xact_lock(hashtextextended('invoices of ' || partner.id, 0));
+  perform private.lock('invoices', partner.id::text);
   for due in
     select i.id as corrects, i.vat_regime, i.vat_rate, i.year, i.number from core.invoices i
      where i.partner_id = partner.id

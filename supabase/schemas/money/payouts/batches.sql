@@ -1,25 +1,11 @@
 -- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
 
--- Exclusively: to pay out, one transaction at a time. Shared: to take back a sale, or for the sandbox; not while somebody pays out.
-create function private.lock_payouts(exclusively boolean) returns void
-language plpgsql
-as $$
-declare
-  key constant bigint := hashtextextended('payouts', 0);
-begin
-  if exclusively then
-    perform pg_advisory_xact_lock(key);
-  else
-    perform pg_advisory_xact_lock_shared(key);
-  end if;
-end $$;
-
 -- For the sandbox: one at a time for each partner, and not while the operator pays. Called before any row is locked.
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
 as $$
 begin
-  perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
+  perform private.lock('payouts', shared => true), private.lock('sandbox_payouts', partner::text);
 end $$;
 
 -- A posting of euros from one account to another; an amount below zero goes the other way.

@@ -83,7 +83,7 @@ declare
   made    uuid;
   batch   core.payout_batches;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true), private.refuse_unknown_payments();
+  perform private.act_as_operator(input), private.lock('payouts'), private.refuse_unknown_payments();
   -- a verdict counts only for the IBAN and the failed payments that it was made for
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
            coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
@@ -205,7 +205,7 @@ declare
   lost   int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
@@ -247,7 +247,7 @@ declare
   batch   core.payout_batches;
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   batch := private.payout_batch_named(input);
   changed := batch.status <> 'cancelled';
   if batch.status in ('exported', 'settled') then
@@ -273,7 +273,7 @@ declare
   taken private.payee[];
   batch core.payout_batches;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   select * into batch from core.payout_batches b where b.id = named;
   perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', named));
   if batch.id is null and input -> 'lines' is null then
@@ -309,7 +309,7 @@ declare
   reason  constant text := private.operator_reason(input ->> 'reason');
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   -- exporting such a batch would send its file a second time
   perform private.refuse_if('payout_half_adopted', exists (
     select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted' where b.status in ('prepared', 'approved')));
@@ -330,7 +330,7 @@ declare
   other   core.payout_lines;
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   select l.* into line
     from core.payout_lines l
    where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'

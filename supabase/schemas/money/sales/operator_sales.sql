@@ -85,7 +85,7 @@ begin
   perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
   perform private.refuse_if('invalid_date', input ? 'date' and (day <= private.today()) is not true);
   -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
-  perform pg_advisory_xact_lock(hashtextextended('sale of ' || booking.partner_id || ' ' || named, 0));
+  perform private.lock('sale', booking.partner_id || ' ' || named);
   select * into sale from core.sales s where s.partner_id = booking.partner_id and s.reference = named;
   changed := not found;
   if changed then
@@ -136,7 +136,7 @@ declare
   sale   core.sales;
   done   record;
 begin
-  perform private.lock_payouts(exclusively => false);
+  perform private.lock('payouts', shared => true);
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));

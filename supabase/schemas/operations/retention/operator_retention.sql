@@ -34,7 +34,7 @@ declare
 begin
   perform private.act_as_operator(input);
   -- a second run waits for the first
-  perform pg_advisory_xact_lock(hashtextextended('retention', 0));
+  perform private.lock('retention');
   deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
   if deleted > 0 then
     perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted, 'before', private.retention_border()));

@@ -14,7 +14,7 @@ create function private.hold_books() returns void
 language plpgsql
 as $$
 begin
-  perform private.lock_payouts(exclusively => true);
+  perform private.lock('payouts');
   -- waits first for who locked a booking: they go on to write the tables below
   lock table core.bookings in exclusive mode;
   lock table core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,

@@ -101,11 +101,7 @@ create function private.hold_names(owner uuid, taken boolean default false) retu
 language plpgsql
 as $$
 begin
-  if taken then
-    perform pg_advisory_xact_lock(hashtextextended('names of ' || owner, 0));
-  else
-    perform pg_advisory_xact_lock_shared(hashtextextended('names of ' || owner, 0));
-  end if;
+  perform private.lock('charger_names', owner::text, shared => not taken);
 end $$;
 
 -- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.

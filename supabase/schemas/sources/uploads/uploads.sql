@@ -170,7 +170,7 @@ declare
   newest core.uploads;
 begin
   -- one file of a client at a time, so that equal ones find the first stored
-  perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
+  perform private.lock('uploads', private.client_id()::text);
   select * into upload from core.uploads u where u.partner_id = private.partner_id() and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once
     return private.upload_answer(upload) || '{"idempotent": true}';

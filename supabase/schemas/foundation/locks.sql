@@ -1,0 +1,30 @@
+-- Locks that belong to no row. All of them are taken here.
+
+create type private.lock_kind as enum (
+  -- a run of retention
+  'retention',
+  -- the imports of a partner; one of four places for long ones, in a lock table of 3,840 entries; each e-mail address of an import
+  'imports', 'long_imports', 'address',
+  -- who pays out. Shared: who takes back a sale, and the sandbox, which then takes the lock of its partner. Before any row is locked.
+  'payouts', 'sandbox_payouts',
+  -- the cpo_external_ref of a client's new account; an EAN
+  'account', 'ean',
+  -- the uploads of a client; the names of its chargers. Shared: who stores sessions by these names.
+  'uploads', 'charger_names',
+  -- the chargers of a person, before any connection is locked; a brand and serial number; an OCPP identity
+  'chargers', 'serial_number', 'ocpp_identity',
+  -- the tokens of a person
+  'tokens',
+  -- a tenant and the reference of a sale; a tenant and the quarter of a booking; a tenant and what a year of it sums to
+  'sale', 'booking', 'year',
+  -- the invoices of a partner
+  'invoices'
+);
+comment on type private.lock_kind is
+  'What private.lock locks. A transaction takes kinds in this order, and keys of a kind in theirs, so that no two wait for each other.';
+
+-- Until the transaction ends nobody else has the lock of this kind and key. Shared: others may share it.
+create function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
+language sql
+return case when shared then pg_advisory_xact_lock_shared(hashtextextended(kind || ' ' || key, 0))
+            else pg_advisory_xact_lock(hashtextextended(kind || ' ' || key, 0)) end;
