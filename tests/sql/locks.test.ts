@@ -1,4 +1,4 @@
-// Locks that belong to no row: taken by private.lock alone, in the order of their kinds.
+// Locks that belong to no row: taken by two functions alone, in the order of their kinds.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cloneDatabase, type Database } from "../harness/database.ts";
@@ -12,7 +12,8 @@ let bodies: Map<string, string[]>;
 beforeAll(async () => {
   database = await cloneDatabase();
   const { rows } = await database.admin.query(`
-    select p.pronamespace::regnamespace || '.' || p.proname as name, regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\\n]*', '', 'g') as source
+    select p.pronamespace::regnamespace || '.' || p.proname as name,
+           regexp_replace(coalesce(pg_get_function_sqlbody(p.oid), p.prosrc), '--[^\\n]*', '', 'g') as source
       from pg_proc p where p.pronamespace::regnamespace::text in ('core', 'api', 'ops', 'private')`);
   kinds = (await database.admin.query("select unnest(enum_range(null::private.lock_kind))::text as kind")).rows.map(
     ({ kind }) => kind,
@@ -20,7 +21,7 @@ beforeAll(async () => {
   bodies = new Map(
     rows.map(({ name, source }) => [
       name,
-      [...source.matchAll(/private\.lock\(('\w+')|((?:api|ops|private)\.\w+)\s*\(/g)].map(
+      [...source.matchAll(/private\.(?:try_)?lock\(('\w+')|((?:api|ops|private)\.\w+)\s*\(/g)].map(
         ([, kind, callee]) => kind ?? callee,
       ),
     ]),
@@ -28,12 +29,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("no function takes an advisory lock but private.lock", async () => {
+test("no function takes an advisory lock but private.lock and private.try_lock", async () => {
   const { rows } = await database.admin.query(`
     select p.oid::regproc::text as name from pg_proc p
-     where p.pronamespace::regnamespace::text in ('core', 'api', 'ops', 'private') and p.prosrc like '%pg_%advisory%'
-       and p.oid::regproc::text <> 'private.lock'`);
-  expect(rows).toEqual([]);
+     where p.pronamespace::regnamespace::text in ('core', 'api', 'ops', 'private')
+       and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) like '%advisory%' and p.proname !~ 'move'
+     order by 1`);
+  expect(rows.map(({ name }) => name)).toEqual(["private.lock", "private.try_lock"]);
 });
 
 test("every kind of lock is taken somewhere", () => {

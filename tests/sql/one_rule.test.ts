@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
+import { GATES } from "#shared/values/gates.ts";
 import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { addCharger, ingest } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
@@ -23,6 +24,13 @@ test("§5 the scopes that SQL knows are those of the API, in the same order", as
     personal_token: PERSONAL_SCOPES,
     user: Object.keys(USER_SCOPES),
   });
+});
+
+test("§2 the gates that SQL judges are those of the API, in the same order and needed for the same", async () => {
+  const { rows } = await world.database.admin.query(
+    "select name, needed_for from private.gates(null, null, false, false)",
+  );
+  expect(rows).toEqual(Object.entries(GATES).map(([name, { needed_for }]) => ({ name, needed_for })));
 });
 
 test("contract §4 the steps of a claim are the same in SQL and on the pages, in the same order", async () => {

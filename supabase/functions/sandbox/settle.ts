@@ -1,5 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { gatesFor } from "#shared/values/gates.ts";
 import { CALLER } from "./caller.ts";
 
 /** Why a booking leaves a month out, the first that holds. */
@@ -9,9 +10,7 @@ const LEFT_OUT = [
   "year_closed",
   "no_mandate",
   "outside_mandate",
-  "gate:ean_validated",
-  "gate:mid_charger_registered",
-  "gate:iban_present",
+  ...gatesFor("booking").map((name) => `gate:${name}` as const),
   "registration_open",
   "registration_rejected",
   "rejected_by_register",

@@ -18,7 +18,9 @@ create type private.lock_kind as enum (
   -- a tenant and the reference of a sale; a tenant and the quarter of a booking; a tenant and what a year of it sums to
   'sale', 'booking', 'year',
   -- the invoices of a partner
-  'invoices'
+  'invoices',
+  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of anybody
+  'audit_seal', 'dashboard', 'dashboards'
 );
 comment on type private.lock_kind is
   'What private.lock locks. A transaction takes kinds in this order, and keys of a kind in theirs, so that no two wait for each other.';
@@ -28,3 +30,8 @@ create function private.lock(kind private.lock_kind, key text default '', shared
 language sql
 return case when shared then pg_advisory_xact_lock_shared(hashtextextended(kind || ' ' || key, 0))
             else pg_advisory_xact_lock(hashtextextended(kind || ' ' || key, 0)) end;
+
+-- Takes a lock if nobody has it. Otherwise it answers false and does not wait.
+create function private.try_lock(kind private.lock_kind, key text default '') returns boolean
+language sql
+return pg_try_advisory_xact_lock(hashtextextended(kind || ' ' || key, 0));

@@ -111,7 +111,7 @@ begin
       end loop;
       perform private.review_registration(connection,
         -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends on the day
-        case when array_remove(private.closed_gates(connection), 'iban_present') = '{}' then 'goedgekeurd' else 'afgekeurd' end);
+        case when (private.gates_of(connection)).closed_for_approval = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
     perform private.set_tenant(null);
@@ -143,9 +143,9 @@ begin
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend', json_build_object(
-    'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
+    'registration_status', connection.registration_status, 'closed_gates', (private.gates_of(connection)).closed));
   perform private.review_registration(connection, outcome);
-  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', (private.gates_of(connection)).closed);
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';

@@ -5,6 +5,7 @@
 
 import { z } from "#shared/foundation/zod.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
+import { checklist, FOUR } from "#shared/values/gates.ts";
 import {
   calendarDate,
   EanValidationStatus,
@@ -38,12 +39,6 @@ const payout = {
   payout_id: payoutId,
   period: z.string().meta({ description: "The quarter of delivery", example: "2026-Q1" }),
 };
-const checklist = z.object({
-  mandate_signed: z.boolean().meta({ description: "A signed mandate covers today" }),
-  ean_validated: z.boolean().meta({ description: "The EAN belongs to the address" }),
-  mid_charger_registered: z.boolean().meta({ description: "A charger with a MID meter is registered" }),
-  iban_present: z.boolean().meta({ description: "The account has an IBAN" }),
-});
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 /** A type of event, with its `data` in a client's log and in a partner's log; null if that log does not have it. */
@@ -104,11 +99,11 @@ const mid = {
 const table = {
   "account.created": { about: "A CPO created an account", client: connection, partner: null },
   "account.eligibility_changed": {
-    about: "All four gates are open, or one of them has closed",
+    about: `All ${FOUR} gates are open, or one of them has closed`,
     client: {
       ...account,
-      ere_eligible: z.boolean().meta({ description: "Whether all four gates are open" }),
-      checklist: checklist.meta({ description: "The four gates" }),
+      ere_eligible: z.boolean().meta({ description: `Whether all ${FOUR} gates are open` }),
+      checklist: checklist().meta({ description: `The ${FOUR} gates` }),
     },
     partner: null,
   },

@@ -1,5 +1,7 @@
 /** The resources of specification section 2 that several endpoints share. */
+
 import { z } from "#shared/foundation/zod.ts";
+import { FOUR } from "./gates.ts";
 
 export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
   id: "AccountType",
@@ -31,7 +33,7 @@ export const MandateStatus = z.enum(["pending", "signed", "revoked", "expired", 
 export const RegistrationStatus = z.enum(["concept", "ingediend", "goedgekeurd", "afgekeurd"]).meta({
   id: "RegistrationStatus",
   description:
-    "concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all four " +
+    `concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all ${FOUR} ` +
     "gates are open, for a customer's own account once it has a signature and a charger. goedgekeurd or afgekeurd: " +
     "reviewed. A correction after a rejection makes it ingediend again.",
 });

@@ -1,6 +1,7 @@
 import type { Brand } from "#shared/domain/brand.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
 import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Gate } from "#shared/values/gates.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";
 import type { Offer } from "../kit/offer.ts";
@@ -37,7 +38,7 @@ export type Claim = {
   held_until?: string | null;
   /** What a withdrawal would leave and lose; while the mandate holds. */
   withdrawal?: Withdrawal | null;
-  checklist?: Record<string, boolean>;
+  checklist?: Record<Gate, boolean>;
   registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
   may_still_book?: boolean;
   ean_validation_status?: string | null;

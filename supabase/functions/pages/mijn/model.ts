@@ -1,4 +1,5 @@
 import type { Farewell } from "#shared/domain/mail/notices.ts";
+import type { Gate } from "#shared/values/gates.ts";
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbors in SQL say. */
 import type { UserScope } from "#shared/values/scopes.ts";
 import type { Offer } from "../kit/offer.ts";
@@ -50,7 +51,7 @@ export type Account = {
   iban_held_until: string | null;
   /** Whether the bank was asked to pay all that is owed. */
   sent: boolean;
-  checklist: Record<"mandate_signed" | "ean_validated" | "mid_charger_registered" | "iban_present", boolean>;
+  checklist: Record<Gate, boolean>;
   chargers: { count: number; with_mid: number; waiting: number };
   connections: Connection[];
 };

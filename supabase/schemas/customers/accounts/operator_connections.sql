@@ -72,9 +72,7 @@ as $$
     'mandate_valid_from', m.valid_from,
     'mandate_valid_until', m.valid_until,
     'mandate_renewed_until', m.renewed_until,
-    'checklist', case when g.connection_id is not null then json_build_object(
-      'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
-      'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
+    'checklist', g.checklist)
   from core.connections c
   join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   join core.partners p on p.id = c.partner_id

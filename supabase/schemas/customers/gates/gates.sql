@@ -1,16 +1,14 @@
--- The four gates of eligibility, computed here and nowhere else.
+-- What closed gates prevent.
 
--- The closed gates of a connection, by their names in the checklist.
-create function private.closed_gates(connection core.connections) returns text[]
+-- The gates of a connection; null if it is not active.
+create function private.gates_of(connection core.connections) returns core.connection_gates
 language plpgsql stable
 as $$
+declare
+  gates core.connection_gates;
 begin
-  return (
-    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
-                              case when not g.ean_validated then 'ean_validated' end,
-                              case when not g.mid_charger_registered then 'mid_charger_registered' end,
-                              case when not g.iban_present then 'iban_present' end], null)
-      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
+  select * into gates from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
+  return gates;
 end $$;
 
 -- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger while months wait.
@@ -18,7 +16,7 @@ create function private.grounds_to_reject(connection core.connections) returns t
 language plpgsql stable
 as $$
 declare
-  closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
+  closed constant text[] := (private.gates_of(connection)).closed_for_approval;
 begin
   -- who stopped has no mandate and maybe no charger any more; what was delivered while they had both still counts
   if 'mandate_signed' = any (closed) and exists (

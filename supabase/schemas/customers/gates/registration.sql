@@ -24,7 +24,7 @@ create function private.may_still_book(registration_status text) returns boolean
 language sql immutable
 return registration_status in ('ingediend', 'goedgekeurd');
 
--- Submits a registration. A CPO's account needs all four gates, a person's a signature and a charger. corrected: it answers a rejection.
+-- Submits a registration. A CPO's account needs all gates, a person's a signature and a charger. corrected: it answers a rejection.
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql
 as $$
@@ -39,11 +39,10 @@ begin
       join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
      where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
        and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
-       and g.mandate_signed
        and case a.access_channel
-             when 'user' then exists (select from core.chargers h
-                                       where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
-             else g.ean_validated and g.mid_charger_registered and g.iban_present end
+             when 'user' then g.closed_for_submission = '{}' and exists (
+               select from core.chargers h where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+             else g.closed = '{}' end
     returning c.id
   loop
     perform private.emit('registration.submitted', account, submitted,

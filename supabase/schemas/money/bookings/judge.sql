@@ -57,9 +57,7 @@ begin
               when factor.bookable_until < today then 'year_closed'
               when s.signed is null then 'no_mandate'
               when s.mandate_id is null then 'outside_mandate'
-              when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
-              when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' is not true then 'gate:mid_charger_registered'
-              when not g.iban_present then 'gate:iban_present'
+              when gate.closed is not null then 'gate:' || gate.closed
               when c.registration_status in ('concept', 'ingediend') then 'registration_open'
               when c.registration_status = 'afgekeurd' then 'registration_rejected'
               when m.status = 'rejected' then 'rejected_by_register'
@@ -81,6 +79,11 @@ begin
             max(case h.status when 'active' then 'infinity' else h.removed_at end) filter (where h.mid_eligible) as mid_until
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
+   cross join lateral (
+     -- a charger that had a MID meter in the month is enough; an archived connection has no gates
+     select (case when g.closed_for_booking is null then '{ean_validated}'
+                  when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' then array_remove(g.closed_for_booking, 'mid_charger_registered')
+                  else g.closed_for_booking end)[1] as closed) gate
    cross join lateral (
      select extract(epoch from (m.period + interval '1 month') at time zone 'Europe/Amsterdam'
                              - m.period::timestamp at time zone 'Europe/Amsterdam') / 3600 as hours) l

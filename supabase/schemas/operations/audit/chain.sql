@@ -81,7 +81,7 @@ declare
   yesterday constant date := private.today() - 1;
   grown     jsonb;
 begin
-  if exists (select from core.audit_seals s where s.day >= yesterday) or not pg_try_advisory_xact_lock(hashtextextended('audit seal', 0)) then
+  if exists (select from core.audit_seals s where s.day >= yesterday) or not private.try_lock('audit_seal') then
     return;
   end if;
   with held as materialized (

@@ -104,7 +104,7 @@ begin
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
-  if last.partner_id is null and pg_try_advisory_xact_lock(hashtextextended('dashboard of ' || partner.id, 0)) then  -- one first reader counts
+  if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
       last.figures := private.count_dashboard(partner.id);
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
@@ -138,7 +138,7 @@ language plpgsql security definer
 as $$
 begin
   -- one count at a time
-  if not pg_try_advisory_xact_lock(hashtextextended('dashboards are counted', 0)) then
+  if not private.try_lock('dashboards') then
     return;
   end if;
   select d.partner_id into recount_dashboard.partner_id from core.dashboards d

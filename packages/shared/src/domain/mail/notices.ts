@@ -1,5 +1,6 @@
 import type { Brand } from "#shared/domain/brand.ts";
 import { longDate, longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { GateFor } from "#shared/values/gates.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, MAIL_MESSAGES, sentBy } from "./layout.ts";
 
@@ -9,7 +10,7 @@ export type Notice =
   | {
       kind: "registration_rejected";
       /** The gates that were closed: what the customer can do something about. */
-      grounds: readonly Ground[];
+      grounds: readonly GateFor<"approval">[];
     }
   | { kind: "something_missing"; missing: readonly ("iban" | "charger")[] }
   | {
@@ -38,8 +39,6 @@ export type Notice =
   | { kind: "payout_paid" | "payout_failed"; amount_eur: number; iban_last4: string }
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
   | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory"; held_until?: string };
-
-type Ground = "mandate_signed" | "ean_validated" | "mid_charger_registered";
 
 /** Whom it tells. */
 export type NoticeReader = {
