@@ -33,6 +33,20 @@ test("§2 the gates that SQL judges are those of the API, in the same order and 
   expect(rows).toEqual(Object.entries(GATES).map(([name, { needed_for }]) => ({ name, needed_for })));
 });
 
+test("Dutch midnight, the end of a quarter and the 48 hours of a new IBAN are one function each", async () => {
+  const { rows } = await world.database.admin.query(`
+    select p.oid::regproc::text as name from pg_proc p
+     where p.pronamespace::regnamespace::text in ('core', 'api', 'ops', 'private')
+       and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) ~* 'Europe/Amsterdam|[''"(]3 mons|3 months|changed_at [^,]*48'
+     order by 1`);
+  expect(rows.map(({ name }) => name)).toEqual([
+    // as a bank writes a moment, without a zone
+    "ops.payout_export",
+    ...["dutch_day", "dutch_midnight", "iban_held_until", "next_quarter", "today"].map((name) => `private.${name}`),
+    "private.total_charging_sessions",
+  ]);
+});
+
 test("contract §4 the steps of a claim are the same in SQL and on the pages, in the same order", async () => {
   expect(await world.row("select private.claim_steps() as steps")).toEqual({ steps: STEP_NAMES });
 });

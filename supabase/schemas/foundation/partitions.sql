@@ -13,8 +13,8 @@ declare
   columns   constant text := (
     select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_catalog.pg_attribute a
      where a.attrelid = parent and a.attnum > 0 and not a.attisdropped and a.attgenerated = '');
-  since     constant timestamptz := make_timestamptz(year, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
-  until     constant timestamptz := make_timestamptz(year + 1, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
+  since     constant timestamptz := private.dutch_midnight(make_date(year, 1, 1));
+  until     constant timestamptz := private.dutch_midnight(make_date(year + 1, 1, 1));
 begin
   if to_regclass('core.' || quote_ident(name)) is not null then
     return false;

@@ -33,7 +33,7 @@ as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') t
 -- A date as its Dutch midnight, a moment as itself.
 create function private.as_border(value text) returns timestamptz
 language sql stable
-as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
+as $$ select case when value ~ '^[0-9-]{10}$' then private.dutch_midnight(value::date) else value::timestamptz end $$;
 
 create function private.reserve_token_hash(hex text) returns bytea
 language plpgsql immutable

@@ -5,7 +5,7 @@ create function private.virtual_charging_sessions(virtual core.virtual_chargers,
 language plpgsql stable
 as $$
 declare
-  started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
+  started constant timestamptz := private.dutch_midnight(virtual.since);
   lasts   constant bigint := ceil(virtual.wh_per_session * 3.6 / virtual.power_kw);
   slot    bigint;
 begin

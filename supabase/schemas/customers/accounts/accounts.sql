@@ -12,6 +12,11 @@ begin
   perform private.advance_registration(account);
 end $$;
 
+-- Until when no money goes to an IBAN that was stored or changed then; null if it is over.
+create function private.iban_held_until(changed_at timestamptz) returns timestamptz
+language sql stable
+return case when changed_at > private.now() - interval '48 hours' then changed_at + interval '48 hours' end;
+
 create function private.known_account(cpo_external_ref text) returns uuid
 language sql stable
 as $$

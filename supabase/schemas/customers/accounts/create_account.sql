@@ -47,7 +47,7 @@ begin
     -- no money goes to any of these numbers within 48 hours
     insert into core.notices (partner_id, account_id, owner_id, kind, cause, due_at)
     values (before.partner_id, before.id, before.owner_id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || private.today(),
-            (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam')
+            private.dutch_midnight(private.today() + 1))
     on conflict on constraint notices_cause_key do nothing;
   end if;
 end $$;

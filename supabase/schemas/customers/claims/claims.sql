@@ -180,7 +180,7 @@ begin
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
            -- only payments that have a statement
-           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', private.dutch_day(l.paid_at),
                                                                     'amount_eur', l.amount) order by l.arrival desc), '[]')
                          from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
                                 where d.partner_id = a.partner_id and d.account_id = a.id order by l.arrival desc limit 100) l),

@@ -22,7 +22,7 @@ begin
   if 'mandate_signed' = any (closed) and exists (
     select from core.counted_months m
       join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
-       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
+       and (h.status = 'active' or h.removed_at >= private.dutch_midnight(m.period))
      where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0) then
     return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
   end if;

@@ -65,7 +65,7 @@ begin
               when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id) then 'already_delivered' end
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
-           where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+           where d.partner_id = tenant and d.period >= quarter and d.period < private.next_quarter(quarter)
              and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
    cross join lateral (
@@ -82,11 +82,11 @@ begin
    cross join lateral (
      -- a charger that had a MID meter in the month is enough; an archived connection has no gates
      select (case when g.closed_for_booking is null then '{ean_validated}'
-                  when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' then array_remove(g.closed_for_booking, 'mid_charger_registered')
+                  when h.mid_until >= private.dutch_midnight(m.period) then array_remove(g.closed_for_booking, 'mid_charger_registered')
                   else g.closed_for_booking end)[1] as closed) gate
    cross join lateral (
-     select extract(epoch from (m.period + interval '1 month') at time zone 'Europe/Amsterdam'
-                             - m.period::timestamp at time zone 'Europe/Amsterdam') / 3600 as hours) l
+     select extract(epoch from private.dutch_midnight((m.period + interval '1 month')::date)
+                             - private.dutch_midnight(m.period)) / 3600 as hours) l
    cross join lateral (
      select avg(p.total_kwh) as average,
             count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats

@@ -111,7 +111,7 @@ begin
      where (partner is null or p.id = partner)
        and (exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
             or exists (select from core.delivered_months d
-                        where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
+                        where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted)
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop
@@ -133,7 +133,7 @@ declare
   booking constant core.bookings := private.booking_named(input);
 begin
   perform private.refuse_if('booking_withdrawn', booking.status = 'withdrawn', json_build_object('booking', booking.id));
-  perform private.refuse_if('quarter_not_over', (booking.quarter + interval '3 months')::date > private.today(),
+  perform private.refuse_if('quarter_not_over', private.next_quarter(booking.quarter) > private.today(),
     json_build_object('quarter', private.quarter_name(booking.quarter)));
   taken := private.submit_booking(booking.partner_id, booking.id);
   return private.booking_answer(booking, coalesce(taken, 0) > 0);

@@ -21,7 +21,7 @@ begin
         join core.partners p on p.id = s.partner_id
         join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
        cross join lateral (select case when 'withdrawn' = any (s.flags) then 'withdrawn_after_lock' else 'arrived_after_lock' end as reason) w
-       where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
+       where s.month >= quarter and s.month < private.next_quarter(quarter) and 'after_lock' = any (s.flags)
          and (chosen is null or p.id = chosen)
        group by p.slug, w.reason, c.account_id, c.id, c.ean_code, s.month
     ), flagged as (

@@ -46,7 +46,7 @@ as $$
   ), next as (
     -- the first step of the chain that waits
     select case
-             when d.bookable > 0 and (quarter + interval '3 months')::date > private.today() then json_build_object('step', 'wait')
+             when d.bookable > 0 and private.next_quarter(quarter) > private.today() then json_build_object('step', 'wait')
              when d.bookable > 0 then json_build_object('step', case when exists (select from booking b where b.status = 'open') then 'submit' else 'open' end)
              else coalesce(
                (select json_build_object('step', case when b.export_sha256 is null then 'export' else 'credit' end, 'booking', case when b.alone then null else b.id end)
@@ -92,7 +92,7 @@ begin
   return (
     with known as materialized (
       select p, exists (select from core.delivered_months d
-                         where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date)
+                         where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
                 or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn') as begun
         from core.partners p
        where partner is null and p.is_active or p.id = partner or
@@ -101,7 +101,7 @@ begin
       select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k where k.begun or partner is not null
     )
     select json_build_object(
-             'quarter', named, 'over', (wanted + interval '3 months')::date <= private.today(), 'last_day', (wanted + interval '3 months')::date - 1,
+             'quarter', named, 'over', private.next_quarter(wanted) <= private.today(), 'last_day', private.next_quarter(wanted) - 1,
              'partners', coalesce((select json_agg(s.state order by s.slug) from stand s), '[]'),
              'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
                              then exists (select from private.payees(private.read_minimum('{}')) y where y.reason is null) end,

@@ -84,7 +84,7 @@ begin
               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
          from core.chargers h
         where h.partner_id = booking.partner_id and h.connection_id = c.id and h.mid_eligible
-          and (h.status = 'active' or h.removed_at >= j.period::timestamp at time zone 'Europe/Amsterdam')) h
+          and (h.status = 'active' or h.removed_at >= private.dutch_midnight(j.period))) h
      cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
@@ -120,7 +120,7 @@ begin
     select distinct d.connection_id
       from core.delivered_months d
       join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
-     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked
+     where d.partner_id = tenant and d.period >= booking.quarter and d.period < private.next_quarter(booking.quarter) and not d.locked
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
   -- a connection that got its first month after we locked is not in held: the next booking takes it

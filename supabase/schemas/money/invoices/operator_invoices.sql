@@ -28,7 +28,7 @@ begin
     chosen := (private.business_named(input)).id;
   end if;
   -- what is sold of a quarter that runs is a part of it
-  perform private.refuse_if('quarter_not_over', wanted + interval '3 months' > private.today(),
+  perform private.refuse_if('quarter_not_over', private.next_quarter(wanted) > private.today(),
     json_build_object('quarter', private.quarter_name(wanted)));
   for partner in
     select p.* from core.partners p

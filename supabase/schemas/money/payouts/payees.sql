@@ -77,7 +77,7 @@ begin
          and c.status = 'active' and c.registration_status in ('ingediend', 'goedgekeurd')
          and exists (select from core.chargers h
                       where h.partner_id = c.partner_id and h.connection_id = c.id
-                        and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam'))
+                        and (h.status = 'active' or h.removed_at >= private.dutch_midnight(m.period)))
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
       select from core.connections c
@@ -117,7 +117,7 @@ begin
               when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
                                                else private.may_yield(o.partner_id, o.account_id, spent) end then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
-              when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
+              when private.iban_held_until(i.changed_at) is not null then 'iban_changed'
               when n.name is null then 'name_unreadable' end
     from owed o
     join core.partners p on p.id = o.partner_id

@@ -74,7 +74,7 @@ as $$
                 'replaced_at', private.iso(r.replaced_at)) order by r.period, r.replaced_at, r.received_at, r.replaced_by), '[]')
               from core.replaced_months r
              where r.partner_id = booking.partner_id and r.connection_id = k.connection_id
-               and r.period >= booking.quarter and r.period < booking.quarter + interval '3 months'),
+               and r.period >= booking.quarter and r.period < private.next_quarter(booking.quarter)),
            'charging_sessions', (select coalesce(json_agg(json_build_object(
                 'session_id', s.id, 'charger_id', s.charger_id, 'source', s.source, 'external_id', s.external_id, 'started_at', private.iso(s.started_at),
                 'ended_at', private.iso(s.ended_at), 'wh', s.wh, 'meter_id', s.meter_id, 'meter_start_wh', s.meter_start_wh, 'meter_end_wh', s.meter_end_wh,
@@ -85,7 +85,7 @@ as $$
                             where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id)) order by s.started_at, s.id), '[]')
               from core.charging_sessions s
              where s.partner_id = booking.partner_id and s.connection_id = k.connection_id
-               and s.month >= booking.quarter and s.month < booking.quarter + interval '3 months'))
+               and s.month >= booking.quarter and s.month < private.next_quarter(booking.quarter)))
     from (select distinct r.connection_id from core.booking_rows r
            where part = 'connections' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.connection_id > after order by r.connection_id limit size) k
   union all

@@ -5,10 +5,6 @@ create function private.retention_border() returns date
 language sql stable
 as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
 
-create function private.dutch_midnight(day date) returns timestamptz
-language sql stable
-as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
-
 -- Until the transaction ends, others may write months, and nothing else that ledger check reads.
 create function private.hold_books() returns void
 language plpgsql
@@ -205,7 +201,7 @@ as $$
 declare
   gone core.mandates[] := array(
     select m from core.mandates m
-     where coalesce(m.valid_until, (m.created_at at time zone 'Europe/Amsterdam')::date) < border
+     where coalesce(m.valid_until, private.dutch_day(m.created_at)) < border
        and not exists (select from core.booking_rows r where r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.mandate_id = m.id)
      limit size for update of m skip locked);
 begin

@@ -14,14 +14,14 @@ begin
         join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
         join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
         left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
+        cross join lateral (values (s.sold_on, 1), (private.dutch_day(v.reversed_at), -1)) k (at, sign)
        where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
     ), payment as materialized (
-      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
+      select private.dutch_day(l.paid_at) as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
         from core.payout_parts p
         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
        where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
-         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
+         and extract(year from private.dutch_day(l.paid_at)) = yearly_overview.year
     )
     select json_build_object(
       'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR', 'kwh_sold', round(coalesce(sum(s.kwh), 0), 3),
@@ -63,10 +63,10 @@ as $$
       from core.allocations a
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
       left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-     cross join lateral (values (s.sold_on), ((v.reversed_at at time zone 'Europe/Amsterdam')::date)) k (at)
+     cross join lateral (values (s.sold_on), (private.dutch_day(v.reversed_at))) k (at)
      where a.partner_id = account.partner_id and a.account_id = account.id and k.at is not null
     union
-    select extract(year from l.paid_at at time zone 'Europe/Amsterdam')::int
+    select extract(year from private.dutch_day(l.paid_at))::int
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
      where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer') y

@@ -40,7 +40,7 @@ begin
   perform private.refuse_if('statement_not_found', line.id is null);
   return private.kept_document((
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
-    concat_ws('-', 'statement', (line.paid_at at time zone 'Europe/Amsterdam')::date, private.payment_reference(line.id)));
+    concat_ws('-', 'statement', private.dutch_day(line.paid_at), private.payment_reference(line.id)));
 end $$;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json

@@ -47,7 +47,7 @@ declare
 begin
   select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
   perform private.refuse_if('settlement_not_found', document.id is null);
-  return private.kept_document(document, concat_ws('-', 'settlement', (document.created_at at time zone 'Europe/Amsterdam')::date, left(document.account_id::text, 8)));
+  return private.kept_document(document, concat_ws('-', 'settlement', private.dutch_day(document.created_at), left(document.account_id::text, 8)));
 end $$;
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json

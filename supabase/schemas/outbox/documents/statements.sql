@@ -83,7 +83,7 @@ as $$
            'customer', private.customer_name(a),
            'logo', private.document_logo(a),
            'reference', private.payment_reference(l.id),
-           'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'paid_on', private.dutch_day(l.paid_at),
            'iban_last4', case when not l.to_partner then l.iban_last4 end,
            'paid_to', case when l.to_partner then (select coalesce(t.company ->> 'name', t.name) from core.partners t where t.id = l.partner_id) end,
            'rows', (select coalesce(json_agg(json_build_object(

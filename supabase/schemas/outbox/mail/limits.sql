@@ -135,5 +135,5 @@ create function private.mail_rate() returns jsonb
 language sql stable
 as $$
   select private.rate_json('mail', 1, 86400,
-    (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
+    (extract(epoch from private.dutch_midnight(private.today() + 1) - private.now()) * 1000000)::bigint, false)
 $$;

@@ -130,7 +130,7 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
   if post ->> 'draft_id' is not null then

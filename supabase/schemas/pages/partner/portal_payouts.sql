@@ -13,8 +13,7 @@ begin
       'fee_pct', p.default_fee_pct,
       'share_pct', p.partner_share_pct,
       'iban_last4', p.iban_last4,
-      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
-                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'iban_held_until', case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p))
       from core.partners p where p.id = private.partner_id());
 end $$;

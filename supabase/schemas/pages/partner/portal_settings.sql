@@ -23,8 +23,7 @@ begin
       'who', private.portal_who(),
       'signed_in_recently', private.signed_in_recently(),
       'partner', private.partner_answer(),
-      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
-                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'iban_held_until', case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p),
       'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'), 'disabled', count(*) filter (where e.status = 'disabled'))
                      from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id))

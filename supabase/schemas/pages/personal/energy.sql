@@ -182,7 +182,7 @@ begin
         'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
                        when o.sold_ere > 0 then 'sold'
                        when year < this_year or q < begun then 'closed' else 'open' end,
-        'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
+        'sold_at', private.iso(private.dutch_midnight(o.sold_on))) order by q))
     from generate_series(1, begun) q left join own o on o.quarter = make_date(year, 3 * q - 2, 1));
 end $$;
 

@@ -34,8 +34,7 @@ as $$
                         where c.partner_id = a.partner_id and c.account_id = a.id
                         order by m.signed_at desc limit 1),
            'iban_last4', a.iban_last4,
-           'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
-                                   then private.iso(a.iban_changed_at + interval '48 hours') end,
+           'iban_held_until', case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
              select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'pending'
                join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
@@ -131,7 +130,7 @@ comment on function private.own_left_out(int) is
 create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
-  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', private.dutch_day(l.paid_at),
                                              'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
     from (select case when d.line_id is not null then l.id end as id, d.part_id, case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
@@ -140,8 +139,8 @@ as $$
             left join core.payout_parts t on t.partner_id = d.partner_id and t.id = d.part_id
             join core.payout_lines l on l.partner_id = d.partner_id and l.id = coalesce(d.line_id, t.line_id)
             join core.partners p on p.id = a.partner_id
-           where l.paid_at >= make_date(own_payouts.year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
-             and l.paid_at < make_date(own_payouts.year + 1, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
+           where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
+             and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.own_payouts(int) is
@@ -178,7 +177,7 @@ create function private.own_paid(year int) returns json
 language sql stable security definer
 as $$
   select json_build_object(
-    'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= make_date(year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'), 0),
+    'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= private.dutch_midnight(make_date(year, 1, 1))), 0),
     'all_eur', coalesce(sum(p.amount), 0),
     'debts', (
       select coalesce(json_agg(json_build_object(
@@ -198,15 +197,15 @@ create function private.own_progress() returns json
 language sql stable security definer
 as $$
   select coalesce(json_object_agg(a.id, json_build_object(
-           'signed_on', (m.signed_at at time zone 'Europe/Amsterdam')::date,
-           'withdrawn_on', (m.withdrawn_at at time zone 'Europe/Amsterdam')::date,
-           'approved_on', (e.reviewed_at at time zone 'Europe/Amsterdam')::date,
-           'charger_on', (h.since at time zone 'Europe/Amsterdam')::date,
+           'signed_on', private.dutch_day(m.signed_at),
+           'withdrawn_on', private.dutch_day(m.withdrawn_at),
+           'approved_on', private.dutch_day(e.reviewed_at),
+           'charger_on', private.dutch_day(h.since),
            'silent_chargers', h.silent,
            'first_month', e.first_month,
-           'booked_on', (e.booked_at at time zone 'Europe/Amsterdam')::date,
+           'booked_on', private.dutch_day(e.booked_at),
            'sold_on', s.sold_on,
-           'paid_on', (select max((l.paid_at at time zone 'Europe/Amsterdam')::date)
+           'paid_on', (select max(private.dutch_day(l.paid_at))
                          from core.payout_parts p
                          join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
                         where p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
@@ -301,8 +300,8 @@ declare
   page      core.charging_sessions[];
 begin
   perform private.act_as(caller, 'session', 'signatory');
-  page := private.own_charging_sessions(one_month::timestamp at time zone 'Europe/Amsterdam',
-                                        (one_month + interval '1 month') at time zone 'Europe/Amsterdam', null, true, query);
+  page := private.own_charging_sessions(private.dutch_midnight(one_month),
+                                        private.dutch_midnight((one_month + interval '1 month')::date), null, true, query);
   return json_build_object(
     'email', private.own_email(),
     'year', year,

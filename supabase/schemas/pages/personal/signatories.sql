@@ -117,7 +117,7 @@ begin
   perform private.store_iban(account.id, request -> 'iban');
   perform private.notify(account.id, 'payout_iban_changed', 'payout_iban_changed:' || account.id || ':' || gen_random_uuid(),
                          jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory',
-                                            'held_until', private.iso(private.now() + interval '48 hours')));
+                                            'held_until', private.iso(private.iban_held_until(private.now()))));
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is

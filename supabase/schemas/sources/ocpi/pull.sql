@@ -33,7 +33,7 @@ comment on function private.lease_ocpi_pulls(int) is 'Leases pulls that are due,
 create function private.ocpi_pull_from(link core.ocpi_connections) returns timestamptz
 language sql stable
 as $$
-  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', link.created_at at time zone 'Europe/Amsterdam')::date))
+  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', private.dutch_day(link.created_at))::date))
 $$;
 
 create function api.lease_ocpi_pulls(caller jsonb, batch jsonb) returns json
