@@ -108,9 +108,8 @@ comment on view core.counted_months is
 grant select on core.counted_months to api_owner;
 
 -- A delivered month as the API shows it.
-create function private.month_json(month core.delivered_months) returns text
+create function private.month_json(month core.delivered_months) returns json
 language sql stable
--- by hand, because row_to_json looks up type and name of every column again for each row; none of these has a character to escape
-return concat('{"period":"', month.period, '","total_kwh":', month.total_kwh, ',"session_count":', month.session_count,
-              ',"status":"', month.status, '","received_at":"', private.iso(month.received_at),
-              '","connection_id":"', month.connection_id, '","accepted_kwh":', coalesce(month.accepted_kwh::text, 'null'), '}');
+return json_build_object(
+  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
+  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh', month.accepted_kwh);

@@ -23,8 +23,10 @@ const ERE = `(
   select concat('{"delivery_year":', f.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(o.kwh, 0),
                 ',"renewable_share":', k.renewable_share, ',"ere_per_kwh":', k.ere_per_kwh,
                 ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(o.kwh, 0) * k.ere_per_kwh, 2), ',',
-                coalesce(s.ere_json, '"ere_registered":0,"ere_sold":0,"reserved_ere":0'), ',"price_per_ere_eur":', f.price, ',',
-                coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
+                '"ere_registered":', round(coalesce(s.registered_ere, 0), 2), ',"ere_sold":', round(coalesce(s.sold_ere, 0), 2),
+                ',"reserved_ere":', round(coalesce(s.registered_ere - s.sold_ere, 0), 2), ',"price_per_ere_eur":', f.price,
+                ',"gross_eur":', coalesce(s.gross, 0), ',"fee_pct":', coalesce(s.fee_pct::text, 'null'), ',"net_eur":', coalesce(s.net, 0),
+                ',"currency":"EUR","updated_at":"',
                 to_char(greatest(f.published_at, s.changed_at, o.received_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '"}')::json
     from core.figures f
     join core.ere_factors k on k.delivery_year = f.delivery_year

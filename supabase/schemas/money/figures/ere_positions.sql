@@ -29,7 +29,7 @@ begin atomic
     from core.account_gates g
     -- the months are read once, for the list and for what nobody booked of the newest year
     cross join lateral (
-      select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
+      select json_agg(private.month_json(d) order by d.period, d.connection_id) as months,
              sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh,
              sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
              max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
@@ -45,17 +45,18 @@ begin atomic
     left join lateral (
       select case
         when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
-        -- by hand, as private.month_json
-        else concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
-                    ',"renewable_share":', p.renewable_share, ',"ere_per_kwh":', p.ere_per_kwh,
-                    ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2), ',',
-                    coalesce(s.ere_json, '"ere_registered":0.00,"ere_sold":0.00,"reserved_ere":0.00'), ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',',
-                    coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
-                    private.iso(greatest(p.published_at, s.changed_at, d.open_at)), '"}')::json end as ere
+        else json_build_object(
+          'delivery_year', p.delivery_year, 'kwh_counted', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
+          'renewable_share', p.renewable_share, 'ere_per_kwh', p.ere_per_kwh,
+          'ere_estimated', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2),
+          'ere_registered', round(coalesce(s.registered_ere, 0), 2), 'ere_sold', round(coalesce(s.sold_ere, 0), 2),
+          'reserved_ere', round(coalesce(s.registered_ere - s.sold_ere, 0), 2), 'price_per_ere_eur', p.price,
+          'gross_eur', coalesce(s.gross, 0), 'fee_pct', s.fee_pct, 'net_eur', coalesce(s.net, 0), 'currency', 'EUR',
+          'updated_at', private.iso(greatest(p.published_at, s.changed_at, d.open_at))) end as ere
         from published p) e on true
     cross join lateral (
       select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
-             concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
+             coalesce(d.months, '[]') as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
 end;
 
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json

@@ -46,11 +46,17 @@ begin
   with gone as (delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking returning s.account_id)
   select array_agg(g.account_id) into accounts from gone g;
   with made as (
-    insert into core.account_bookings select * from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking returning account_id)
+    insert into core.account_bookings
+      (partner_id, account_id, booking_id, owner_id, delivery_year, kwh, ere, registered_ere, sold_ere, gross, net, lowest_fee, highest_fee, changed_at)
+    select s.partner_id, s.account_id, s.booking_id, s.owner_id, s.delivery_year, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net,
+           s.lowest_fee, s.highest_fee, s.changed_at
+      from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking returning account_id)
   select accounts || array_agg(m.account_id) into accounts from made m;
   delete from core.account_years y where y.partner_id = tenant and y.account_id = any (accounts) and y.delivery_year = year;
   insert into core.account_years
-  select * from core.year_sums s where s.partner_id = tenant and s.account_id = any (accounts) and s.delivery_year = year;
+    (partner_id, account_id, delivery_year, owner_id, kwh, ere, registered_ere, sold_ere, gross, net, fee_pct, changed_at)
+  select s.partner_id, s.account_id, s.delivery_year, s.owner_id, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net, s.fee_pct, s.changed_at
+    from core.year_sums s where s.partner_id = tenant and s.account_id = any (accounts) and s.delivery_year = year;
 end $$;
 
 -- Publishes a year: positions of the tenant then say what it yields. False: it was published already.

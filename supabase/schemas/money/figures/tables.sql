@@ -66,29 +66,30 @@ comment on view core.booking_sums is 'Sums by account and booking: kWh, ERE (exa
 grant select on core.booking_sums to api_owner;
 
 create table core.account_years (
-  partner_id    uuid           not null,
-  account_id    uuid           not null,
-  delivery_year int            not null,
-  owner_id      uuid           not null,
-  kwh           numeric(18, 3) not null,
-  ere           numeric        not null,
-  ere_json      text           not null,
-  eur_json      text           not null,
-  changed_at    timestamptz    not null,
+  partner_id     uuid           not null,
+  account_id     uuid           not null,
+  delivery_year  int            not null,
+  owner_id       uuid           not null,
+  kwh            numeric(18, 3) not null,
+  ere            numeric        not null,
+  registered_ere numeric(18, 6) not null,
+  sold_ere       numeric(18, 6) not null,
+  gross          numeric(14, 2) not null,
+  net            numeric(14, 2) not null,
+  fee_pct        numeric(5, 2),
+  changed_at     timestamptz    not null,
   constraint account_years_pkey primary key (partner_id, account_id, delivery_year)
 );
 comment on table core.account_years is
   'core.year_sums for each account and year. private.sum_booking stores it, so that a position reads one row. Kept as long as the bookings.';
+comment on column core.account_years.fee_pct is 'Null if it was not the same all year.';
 select private.enable_tenant_policy('core.account_years', 'select');
 
 create view core.year_sums with (security_invoker = true) as
 select b.partner_id, b.account_id, b.delivery_year, b.owner_id, sum(b.kwh) as kwh, sum(b.ere) as ere,
-       format('"ere_registered":%s,"ere_sold":%s,"reserved_ere":%s', round(sum(b.registered_ere), 2), round(sum(b.sold_ere), 2),
-              round(sum(b.registered_ere) - sum(b.sold_ere), 2)) as ere_json,
-       format('"gross_eur":%s,"fee_pct":%s,"net_eur":%s', sum(b.gross),
-              coalesce(case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end::text, 'null'), sum(b.net)) as eur_json,
-       max(b.changed_at) as changed_at
+       sum(b.registered_ere) as registered_ere, sum(b.sold_ere) as sold_ere, sum(b.gross) as gross, sum(b.net) as net,
+       case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end as fee_pct, max(b.changed_at) as changed_at
   from core.account_bookings b
  group by b.partner_id, b.account_id, b.delivery_year, b.owner_id;
-comment on view core.year_sums is 'What the bookings of an account sum to in a year: kWh, ERE (exact), and what a position says of ERE and euro, as JSON text.';
+comment on view core.year_sums is 'What the bookings of an account sum to in a year: kWh, ERE (exact), ERE credited and sold, euro, and the fee if it was the same all year.';
 grant select on core.year_sums to api_owner;

@@ -93,7 +93,8 @@ begin
         left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
       returning *
     ), entries as (
-      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold) select * from entry
+      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold)
+      select e.partner_id, e.part_id, e.ledger_partner_id, e.allocation_id, e.owner_id, e.amount, e.sold from entry e
     )
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
