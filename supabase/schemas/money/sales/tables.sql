@@ -75,4 +75,6 @@ create index allocations_row on core.allocations (partner_id, row_id);
 create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
+-- serves: deleting a reversal, whose foreign key looks here
+create index allocations_reversal on core.allocations (partner_id, reversal_id) where reversal_id is not null;
 select private.enable_tenant_policy('core.allocations', 'select');
