@@ -22,14 +22,8 @@ begin
        and c.id <> except_connection);
 end $$;
 
--- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null
--- if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate,
--- outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name
--- what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five
--- times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third
--- month running. no_sessions: kWh without a session. meter_gap: the readings of an EVSE's meter at the first start and the last end differ
--- from the sum of its sessions by more than 2 % and 1 kWh, so one is missing or told twice. differs_from_sessions: the delivered total differs
--- from the sum of sessions by as much. other_meter: a session names another meter than its EVSE has.
+-- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is the
+-- first that keeps the month out of a booking; null if none does. flags name what is implausible; a month with flags may be booked.
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 as $$
@@ -44,25 +38,41 @@ begin
   -- each connection is looked up once for all its months of the quarter
   select c.id, c.account_id, c.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, factor.ere_per_kwh,
          case when m.total_kwh > 0 then array_remove(array[
+           -- more kWh than its chargers can give
            case when m.total_kwh > h.kw * l.hours then 'beyond_power' end,
+           -- more than five times the average of the twelve months before
            case when m.total_kwh > 5 * b.average then 'above_average' end,
+           -- more sessions than hours
            case when m.session_count > l.hours then 'too_many_sessions' end,
+           -- the same total for the third month running
            case when b.repeats = 2 then 'repeated_total' end,
+           -- kWh without a session
            case when m.session_count = 0 then 'no_sessions' end,
+           -- the meter of an EVSE counted more or less than its sessions, by 2 % and 1 kWh: one is missing, or came twice
            case when v.gap then 'meter_gap' end,
-           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh) then 'differs_from_sessions' end,
+           -- the delivered total is not the sum of the sessions, by as much
+           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh)
+                then 'differs_from_sessions' end,
+           -- a session names another meter than its EVSE has
            case when v.other_meter then 'other_meter' end], null) else '{}' end,
+         -- in a booking, of this connection or of another with the same EAN
          case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
               when (m.period + interval '1 month')::date > over then 'month_not_over'
+              -- the register takes no more months of the year
               when factor.bookable_until < today then 'year_closed'
+              -- nobody signed
               when s.signed is null then 'no_mandate'
+              -- somebody signed, and nothing they signed covers the month
               when s.mandate_id is null then 'outside_mandate'
               when gate.closed is not null then 'gate:' || gate.closed
               when c.registration_status in ('concept', 'ingediend') then 'registration_open'
               when c.registration_status = 'afgekeurd' then 'registration_rejected'
+              -- and nobody delivered it again
               when m.status = 'rejected' then 'rejected_by_register'
               when m.total_kwh = 0 then 'zero_kwh'
-              when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id) then 'already_delivered' end
+              -- a sum of sessions, while another connection with the EAN has a delivered total
+              when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id)
+                then 'already_delivered' end
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
            where d.partner_id = tenant and d.period >= quarter and d.period < private.next_quarter(quarter)
