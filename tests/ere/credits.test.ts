@@ -215,7 +215,8 @@ describe("contract §3 booking credit", () => {
       await worker.query("rollback");
       worker.release();
     }
-    const kept = "select kwh::float, round(registered_ere, 2)::float as registered from core.account_years where account_id = $1";
+    const kept =
+      "select kwh::float, round(registered_ere, 2)::float as registered from core.account_years where account_id = $1";
     expect(await world.row(kept, first.account_id)).toEqual({ kwh: 670, registered: 199.62 });
     await world.agrees();
   });

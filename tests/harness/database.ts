@@ -71,22 +71,31 @@ export async function cloneDatabase(host: Host | null = "sandbox", now?: string)
   return database;
 }
 
-/** private.lock, which here refuses a lock that the transaction takes after one that comes later: supabase/schemas/foundation/locks.sql. */
+/**
+ * private.lock, which here refuses a lock that a statement takes after one that comes later: supabase/schemas/foundation/locks.sql.
+ * A request is one statement. A test may play several of them in one transaction.
+ */
 const CHECKED_LOCK = `
   create or replace function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
   language plpgsql set search_path = '' as $$
   declare
-    wanted constant text   := concat_ws(' ', kind, key);
-    held            text[] := coalesce(nullif(current_setting('test.locks', true), ''), '{}');
-    last   constant text   := held[cardinality(held)];
+    wanted constant text   := pg_catalog.concat_ws(' ', kind, key);
+    begun  constant text   := pg_catalog.statement_timestamp();
+    held            text[] := coalesce(nullif(pg_catalog.current_setting('test.locks', true), ''), '{}');
+    last            text;
   begin
     if key is null then
       return;
-    elsif wanted <> all (held) then
+    elsif held[1] is distinct from begun then
+      held := array[begun];
+    elsif cardinality(held) > 1 then
+      last := held[cardinality(held)];
+    end if;
+    if wanted <> all (held) then
       if (split_part(last, ' ', 1)::private.lock_kind, last) > (kind, wanted) then
         raise exception 'lock "%" is taken after "%"', wanted, last;
       end if;
-      perform set_config('test.locks', (held || wanted)::text, true);
+      perform pg_catalog.set_config('test.locks', (held || wanted)::text, true);
     end if;
     if shared then
       perform pg_catalog.pg_advisory_xact_lock_shared(pg_catalog.hashtextextended(wanted, 0));

@@ -1,16 +1,5 @@
 -- What closed gates prevent.
 
--- The gates of a connection; null if it is not active.
-create function private.gates_of(connection core.connections) returns core.connection_gates
-language plpgsql stable
-as $$
-declare
-  gates core.connection_gates;
-begin
-  select * into gates from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
-  return gates;
-end $$;
-
 -- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger while months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable

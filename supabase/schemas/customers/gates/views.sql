@@ -66,3 +66,14 @@ select a.partner_id,
      limit 1) g on true;
 comment on view core.account_gates is 'An account and its checklist, whether it is ERE-eligible, and from when its mandate holds.';
 grant select on core.account_gates to api_owner;
+
+-- The gates of a connection; null if it is not active.
+create function private.gates_of(connection core.connections) returns core.connection_gates
+language plpgsql stable
+as $$
+declare
+  gates core.connection_gates;
+begin
+  select * into gates from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
+  return gates;
+end $$;

@@ -44,6 +44,4 @@ comment on column core.documents.due_at is 'When it may be rendered, until it is
 create index documents_due on core.documents (due_at) where pdf is null;
 -- serves: the overviews to delete
 create index documents_year on core.documents (year) where year is not null;
--- serves: the documents of an account
-create index documents_account on core.documents (partner_id, account_id);
 select private.enable_tenant_policy('core.documents', 'select, insert, update');
