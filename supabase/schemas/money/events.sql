@@ -57,7 +57,7 @@ begin
     with current as materialized (
       select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
-    ), news as materialized (
+    ), news as (
       -- what was reversed whole is not listed any more
       select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
              coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status

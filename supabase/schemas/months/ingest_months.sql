@@ -51,7 +51,7 @@ begin
   owner := private.owner_id();
   connection := private.lock_for_delivery((input ->> 'account_id')::uuid, (input ->> 'connection_id')::uuid);
 
-  with judged as materialized (
+  with judged as (
     select m.period, m.handed, m.total_kwh, m.session_count,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when m.period > today then 'future_period'

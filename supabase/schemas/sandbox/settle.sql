@@ -40,7 +40,7 @@ declare
   tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
-    with settled as materialized (
+    with settled as (
       select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh, c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered' and r.account_id = any (accounts)

@@ -103,11 +103,11 @@ language plpgsql
 as $$
 begin
   return query
-  with sent as materialized (
+  with sent as (
     select r as row, r.* from jsonb_populate_recordset(null::private.draft_row, rows) r
   ), known as (
     select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key, others)
-  ), judged as materialized (
+  ), judged as (
     select s.row, s.place, s.email,
            coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger, others) end) as verdict
       from sent s left join known k on s.reason is null and k.email = s.email
@@ -156,15 +156,15 @@ begin
   select private.partner_brand(p) into brand from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
 
-  with settled as materialized (
+  with settled as (
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
-  ), invited as materialized (
+  ), invited as (
     select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
   ), fits as materialized (
     select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n), links ->> 'key', dry => dry_run) f (n)
-  ), invitable as materialized (
+  ), invitable as (
     select i.email from invited i where not others or i.n in (select f.n from fits f)
   ), created as (
     insert into core.drafts as d

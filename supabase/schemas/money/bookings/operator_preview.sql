@@ -8,7 +8,7 @@ declare
   chosen  constant uuid := private.chosen_partner(input);
 begin
   return (
-    with month as materialized (
+    with month as (
       select p.slug, j.reason is null as taken, j.reason, j.flags, j.account_id, j.connection_id, j.ean_code, j.period, j.kwh, j.session_count,
              case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end as source, j.kwh * j.ere_per_kwh as ere
         from core.partners p

@@ -4,7 +4,7 @@
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
 as $$
-  with booking as materialized (
+  with booking as (
     select b.id, b.number, b.status, b.export_sha256, r.waiting, r.waiting_kwh,
            case when b.status = 'submitted' and b.id <> all (spent) then greatest(private.sellable_ere(b), 0) else 0 end as sellable,
            count(*) over () = 1 as alone
@@ -18,14 +18,14 @@ as $$
       from booking b
       join core.booking_rows r on r.partner_id = tenant.id and r.booking_id = b.id
       join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-  ), allocation as materialized (
+  ), allocation as (
     select a.id, a.ere, a.reversal_id is null as stands, a.gross, a.net + a.partner_share as due
       from booking b
       join core.sales s on s.partner_id = tenant.id and s.booking_id = b.id
       join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id
   ), sold as (
     select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.due), 0) as due from allocation a where a.stands
-  ), entry as materialized (
+  ), entry as (
     select e.amount, l.status, l.batch_id
       from allocation a
       join core.payout_entries e on e.ledger_partner_id = tenant.id and e.allocation_id = a.id
@@ -90,14 +90,14 @@ begin
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   return (
-    with known as materialized (
+    with known as (
       select p, exists (select from core.delivered_months d
                          where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
                 or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn') as begun
         from core.partners p
        where partner is null and p.is_active or p.id = partner or
              partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn')
-    ), stand as materialized (
+    ), stand as (
       select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k where k.begun or partner is not null
     )
     select json_build_object(

@@ -12,7 +12,7 @@ language plpgsql stable
 as $$
 begin
   return query
-  with account as materialized (
+  with account as (
     select a.partner_id, a.id from core.ledger_accounts a
      where a.partner_id = any (array[share_entries.partner, private.people_tenant()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
   ), entry as materialized (
@@ -61,7 +61,7 @@ declare
   invoice   core.invoices;
 begin
   -- one statement: what is sold while it runs is on the next invoice
-  with charged as materialized (
+  with charged as (
     select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
      where e.quarter = write_invoice.quarter and e.corrects is not distinct from write_invoice.corrects
   ), written as (
@@ -140,7 +140,7 @@ $$;
 create function private.check_invoices(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with invoice as materialized (
+  with invoice as (
     select i.id, i.net, i.vat, coalesce((select sum(e.amount) from core.invoice_entries e where e.partner_id = i.partner_id and e.invoice_id = i.id), 0) as entries,
            coalesce((select e.amount * case d.kind when 'input_vat' then 1 else -1 end
                        from core.ledger_entries e join core.ledger_accounts d on d.partner_id = e.partner_id and d.id = e.debit

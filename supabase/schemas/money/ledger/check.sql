@@ -3,7 +3,7 @@
 create function private.check_kwh(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with booked as materialized (
+  with booked as (
     select r.*, c.accepted_kwh
       from core.booking_rows r
       left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
@@ -40,7 +40,7 @@ $$;
 create function private.check_ere(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with credited as materialized (
+  with credited as (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
       from core.booking_rows r
       join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
@@ -59,7 +59,7 @@ as $$
       from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
      -- of a booking that retention deleted its accounts stay, with nothing in them
      group by b.owner having bool_or(b.balance <> 0)
-  ), judged as materialized (
+  ), judged as (
     select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
       from booking b full join ledger l on l.owner = b.id
   )
@@ -94,11 +94,11 @@ as $$
               from core.ledger_entries e
              where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
      group by k.allocation_id
-  ), part as materialized (
+  ), part as (
     select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
       from (select * from core.allocations where partner_id = tenant) a
       left join moved m on m.allocation_id = a.id::text
-  ), sale as materialized (
+  ), sale as (
     select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
            -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
       from core.sales s left join part p on p.sale_id = s.id
@@ -124,7 +124,7 @@ $$;
 create function private.check_owed(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with ledger as materialized (
+  with ledger as (
     select b.kind, b.owner, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'EUR'
   ), got as (
     select k.kind, k.owner, k.amount

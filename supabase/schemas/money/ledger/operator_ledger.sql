@@ -3,7 +3,7 @@
 create function ops.ledger_check(input jsonb) returns json
 language sql stable security definer
 as $$
-  with checked as materialized (
+  with checked as (
     select p.slug, k.*
       from private.chosen_partner(input) as chosen (id)
       join core.partners p on chosen.id is null or p.id = chosen.id

@@ -66,9 +66,9 @@ begin
   insert into core.payout_batches (id, minimum, prepared_by) values (coalesce((ids ->> 'batch')::uuid, gen_random_uuid()), from_euro, by_login)
   returning id into made;
   for ledger in
-    with part as materialized (
+    with part as (
       select coalesce((ids -> 'lines' ->> coalesce(y.account_id, y.partner_id)::text)::uuid, gen_random_uuid()) as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
-    ), balance as materialized (
+    ), balance as (
       select l.line_id, b.* from part l
         join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id
     ), lines as (
@@ -76,11 +76,11 @@ begin
       select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
         from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
        order by l.name, l.line_id
-    ), piece as materialized (
+    ), piece as (
       select gen_random_uuid() as id, b.*, a.owner_id
         from balance b
         left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
-    ), entry as materialized (
+    ), entry as (
       select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount, d.stands
         from piece p
        cross join lateral private.earned_of(p.ledger_partner_id, p.kind, coalesce(p.of_account_id, p.partner_id)) d
@@ -198,10 +198,10 @@ language plpgsql stable
 as $$
 begin
   return query
-  with earned as materialized (
+  with earned as (
     select e.*, sum(e.due) filter (where e.paid = 0) over (order by e.arrival, e.allocation_id) as up_to
       from private.earned_of(tenant, kind, payee) e where e.stands
-  ), kept as materialized (
+  ), kept as (
     -- the balance is less than the unpaid parts by the debt, which the oldest of these parts settle
     select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
   ), last as materialized (

@@ -3,7 +3,7 @@
 create function private.check_payouts(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with part as materialized (
+  with part as (
     select p.*, l.status, l.payee_id as line_payee_id
       from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.ledger_partner_id = tenant
@@ -19,7 +19,7 @@ as $$
     select coalesce(b.owner, o.payee_id) as payee_id, coalesce(o.amount, 0) as amount, coalesce(b.balance, 0) as balance
       from (select * from core.ledger_balances where partner_id = tenant and unit = 'EUR' and kind in ('payout', 'bank')) b
       full join owed o on o.kind = b.kind and o.payee_id = b.owner
-  ), entry as materialized (
+  ), entry as (
     select e.part_id, e.ledger_partner_id, e.allocation_id, p.kind, p.status, e.amount
       from part p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
   ), pays as (

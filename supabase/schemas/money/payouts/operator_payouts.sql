@@ -99,7 +99,7 @@ begin
     perform private.audit('payout.prepared', batch.id, jsonb_build_object('lines', cardinality(taken)));
   end if;
   return (
-    with left_out as materialized (
+    with left_out as (
       select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y join core.partners p on p.id = y.partner_id where y.reason is not null
     )
     select json_build_object(

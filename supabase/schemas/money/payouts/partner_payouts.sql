@@ -14,7 +14,7 @@ begin
   return (
     with paid as materialized (
       select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner', partner_payouts.partner) p
-    ), part as materialized (
+    ), part as (
       select b.quarter, a.account_id, a.row_id, a.ere, a.partner_share, k.accepted_kwh, coalesce(p.state, 'paid') as state, p.paid_at
         from core.allocations a
         join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id

@@ -27,7 +27,7 @@ set enable_nestloop = off  -- else payout prepare for 600 accounts takes 1.3 tim
 as $$
 begin
   return query
-  with balance as materialized (
+  with balance as (
     select b.partner_id, b.kind, b.owner, b.balance
       from core.ledger_balances b where owners is null and b.unit = 'EUR' and b.kind in ('customer', 'partner', 'vat')
     union all

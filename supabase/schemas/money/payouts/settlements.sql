@@ -54,7 +54,7 @@ as $$
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select * from private.settlements(private.partner_id(), private.client_id(), query) with ordinality
     )
     select private.page_answer('settlements',

@@ -84,7 +84,7 @@ begin
   if exists (select from core.audit_seals s where s.day >= yesterday) or not private.try_lock('audit_seal') then
     return;
   end if;
-  with held as materialized (
+  with held as (
     select * from core.audit_chains c where c.position > c.sealed_position order by c.partner_id, c.log for update
   ), sealed as (
     update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id and c.log = h.log

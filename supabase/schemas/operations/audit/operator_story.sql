@@ -22,9 +22,9 @@ create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
 language sql stable
 as $$
-  with connection as materialized (
+  with connection as (
     select c.id, c.ean_code from core.connections c where c.partner_id = account.partner_id and c.account_id = account.id
-  ), booked as materialized (
+  ), booked as (
     select r.*, b.quarter, b.number, b.submitted_at, b.withdrawn_at
       from connection c
       join core.booking_rows r on r.partner_id = account.partner_id and r.connection_id = c.id

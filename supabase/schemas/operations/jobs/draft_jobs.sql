@@ -71,7 +71,7 @@ begin
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft
-    ), wanted as materialized (
+    ), wanted as (
       select due.draft, row_number() over () as n from due where not private.opted_out((due.draft).email, links ->> 'key')
     ), fits as materialized (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other

@@ -54,13 +54,13 @@ end $$;
 create function private.metrics() returns table (name text, label text, value numeric)
 language sql stable security definer
 as $$
-  with due_mail as materialized (
+  with due_mail as (
     select m.next_attempt_at from core.mail_outbox m
      where m.status in ('queued', 'nobody') and m.status = 'queued' and m.next_attempt_at <= private.now()
      order by m.next_attempt_at limit 10000
-  ), due_documents as materialized (
+  ), due_documents as (
     select d.created_at from core.documents d where d.pdf is null order by d.due_at limit 10000
-  ), last_runs as materialized (
+  ), last_runs as (
     select j.job, r.ok, r.ms, r.finished_at
       from unnest(array['worker', 'documents']) j (job)
       left join lateral (select r.* from core.job_runs r where r.job = j.job order by r.id desc limit 1) r on true

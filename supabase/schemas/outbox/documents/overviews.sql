@@ -6,7 +6,7 @@ language plpgsql stable
 as $$
 begin
   return (
-    with sold as materialized (
+    with sold as (
       -- sold in that year, or taken back in it
       select k.at, b.quarter, s.price, a.ere / r.ere_per_kwh * k.sign as kwh, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
         from core.allocations a
@@ -16,7 +16,7 @@ begin
         left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
         cross join lateral (values (s.sold_on, 1), (private.dutch_day(v.reversed_at), -1)) k (at, sign)
        where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
-    ), payment as materialized (
+    ), payment as (
       select private.dutch_day(l.paid_at) as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
         from core.payout_parts p
         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'

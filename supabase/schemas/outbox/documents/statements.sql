@@ -59,13 +59,13 @@ as $$ begin return (
 create function private.statement_content(document core.documents) returns json
 language sql stable
 as $$
-  with line as materialized (
+  with line as (
     select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
        and (p.line_id = document.line_id or p.id = document.part_id)
-  ), months as materialized (
+  ), months as (
     select r.ean_code, r.period, round(sum(a.ere) / r.ere_per_kwh, 3) as kwh, sum(a.ere) as ere, s.price, sum(a.gross) as gross, sum(a.fee) as fee, sum(a.net) as net
       from line l
       join core.payout_entries e on e.partner_id = l.partner_id and e.part_id = l.part_id and e.sold

@@ -50,7 +50,7 @@ begin
     return;
   end if;
   return query
-  with asked as materialized (
+  with asked as (
     select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
       from unnest(subjects) with ordinality as u (subject, place)
   ), taken as (

@@ -50,7 +50,7 @@ grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 create function private.lease_mail(size int, key text) returns json
 language sql security definer
 as $$
-  with due as materialized (
+  with due as (
     select q.partner_id, q.id, key is not null and q.content ->> 'unsubscribe_url' is not null and private.opted_out(q.recipient, key)
              or private.still_opens(q) is not true as unwanted
       from core.mail_outbox q

@@ -32,7 +32,7 @@ begin
   until.created_at := coalesce((query #>> '{until,at}')::timestamptz, '-infinity');
   until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.people_tenant());
   return (
-    with shown as materialized (
+    with shown as (
       select a.* from core.attributions a
        where a.partner_id = partner.id and (ids is null or a.user_id = any (ids))
          and (a.created_at, a.user_id) < (after.created_at, after.user_id) and (a.created_at, a.user_id) >= (until.created_at, until.user_id)

@@ -22,7 +22,7 @@ declare
 begin
   return (
     -- a connection with each of its mandates, newest first, so that all months are joined once
-    with connection as materialized (
+    with connection as (
       select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until, m.fee_pct * m.partner_share_pct as agreed,
              c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
              row_number() over mandates = 1 as is_first,
@@ -59,7 +59,7 @@ begin
         join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
-    ), month as materialized (
+    ), month as (
       select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active, d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
              (d.agreed_kwh + coalesce(b.agreed_kwh, 0)) * coalesce(f.ere_per_kwh, 0) as agreed_ere
         from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh, sum(d.charged) filter (where d.is_first) as charged,

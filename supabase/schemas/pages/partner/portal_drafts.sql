@@ -39,14 +39,14 @@ begin
   perform private.act_as(caller, 'partner');
   select * into last from core.drafts d where d.partner_id = private.partner_id() and d.id = (query ->> 'after')::uuid;
   return (
-    with examined as materialized (
+    with examined as (
       select d as draft, d.id, row_number() over newest as place, private.draft_status(d) as status
         from core.drafts d
        where d.partner_id = private.partner_id() and (last.id is null or (d.created_at, d.id) < (last.created_at, last.id))
          and (named is null or d.id = any (named))
       window newest as (order by d.created_at desc, d.id desc)
        order by d.created_at desc, d.id desc limit private.drafts_examined()
-    ), alike as materialized (
+    ), alike as (
       select e.*, coalesce((e.draft).company_name, (e.draft).contact_name, (e.draft).name, (e.draft).email) as name
         from examined e
        where (query #>> '{for,needs}' is null or private.needs_attention(e.draft) = query #>> '{for,needs}')

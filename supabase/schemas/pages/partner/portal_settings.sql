@@ -51,7 +51,7 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   return (
-    with page as materialized (
+    with page as (
       select l.*, row_number() over (order by l.id desc) <= size as shown
         from private.partner_log((query ->> 'before')::bigint, size + 1, coalesce((query ->> 'skip')::int, 0)) l
     )

@@ -71,7 +71,7 @@ comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$
-  with counted as materialized (
+  with counted as (
     select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date, true)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
@@ -103,9 +103,9 @@ language plpgsql stable security definer
 as $$
 begin
   return query
-  with own as materialized (
+  with own as (
     select a.partner_id, a.id from private.own_account_rows() a where of_account is null or a.id = of_account
-  ), unpaid as materialized (
+  ), unpaid as (
     select o.*, a.row_id, p.amount, sum(p.amount) over (partition by o.id) as whole,
            sum(p.amount) over (partition by o.id order by s.arrival, a.id) as up_to
       from own o
