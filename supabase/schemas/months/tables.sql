@@ -19,6 +19,7 @@ create table core.deliveries (
   replaced      core.replaced_total[],
   upload_id     uuid,
   constraint deliveries_pkey primary key (partner_id, id),
+  constraint deliveries_connection_key unique (partner_id, connection_id, id),
   constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.deliveries is
@@ -27,8 +28,6 @@ comment on column core.deliveries.body is 'The body of the call; of a file its r
 comment on column core.deliveries.upload_id is 'The file (core.uploads); null for a call.';
 comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
--- serves: the deliveries of a connection
-create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.enable_tenant_policy('core.deliveries', 'select, insert');
 
 create table core.delivered_months (
@@ -46,6 +45,9 @@ create table core.delivered_months (
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
   constraint delivered_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  -- with its connection, so that deleting a delivery looks at the months of one connection
+  constraint delivered_months_delivery_fkey foreign key (partner_id, connection_id, delivery_id)
+    references core.deliveries (partner_id, connection_id, id),
   constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
   constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
   constraint delivered_months_session_count_positive check (session_count >= 0),

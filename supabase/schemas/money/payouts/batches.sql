@@ -94,7 +94,7 @@ begin
       returning *
     ), entries as (
       insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold)
-      select e.partner_id, e.part_id, e.ledger_partner_id, e.allocation_id, e.owner_id, e.amount, e.sold from entry e
+      select e.partner_id, e.part_id, e.ledger_partner_id, e.allocation_id, e.owner_id, e.amount, e.stands from entry e
     )
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings

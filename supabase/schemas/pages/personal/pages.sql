@@ -96,7 +96,7 @@ as $$
                 when d.period < private.first_delivery_month() then 'before_ere'
                 when exists (select from core.mandates m
                               where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status = 'revoked'
-                                and d.period between m.valid_from and least(m.valid_until, m.ended_at at time zone 'Europe/Amsterdam')) then 'mandate_ended'
+                                and d.period between m.valid_from and least(m.valid_until, private.dutch_day(m.ended_at))) then 'mandate_ended'
                 else 'outside_mandate' end as why, k.reason
       from month d
       left join lateral (
