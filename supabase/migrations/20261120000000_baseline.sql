@@ -271,6 +271,21 @@ create function private.today() returns date
 language sql stable parallel safe
 return (private.now() at time zone 'Europe/Amsterdam')::date;
 
+-- The Dutch day of a moment.
+create function private.dutch_day(moment timestamptz) returns date
+language sql immutable parallel safe
+return (moment at time zone 'Europe/Amsterdam')::date;
+
+-- The moment at which a Dutch day begins.
+create function private.dutch_midnight(day date) returns timestamptz
+language sql immutable parallel safe
+return day::timestamp at time zone 'Europe/Amsterdam';
+
+-- The day after the last of a quarter, by its first.
+create function private.next_quarter(quarter date) returns date
+language sql immutable parallel safe
+return (quarter + interval '3 months')::date;
+
 -- A moment as the API writes it: UTC, no fraction, Z. 0.5 us, where to_char takes 0.9 and a function call took 1.6: lists are full of them.
 create function private.iso(moment timestamptz) returns text
 language sql stable parallel safe
@@ -393,6 +408,46 @@ begin
       || private.base64url(private.claim_mac('unsubscribe:' || hash, (private.keys_for('opt_out', links ->> 'key'))[1]));
 end $$;
 
+-- supabase/schemas/foundation/locks.sql
+
+-- Locks that belong to no row. All of them are taken here.
+
+create type private.lock_kind as enum (
+  -- a run of retention
+  'retention',
+  -- the imports of a partner; one of four places for long ones, in a lock table of 3,840 entries; each e-mail address of an import
+  'imports', 'long_imports', 'address',
+  -- who pays out. Shared: who takes back a sale, and the sandbox, which then takes the lock of its partner. Before any row is locked.
+  'payouts', 'sandbox_payouts',
+  -- the cpo_external_ref of a client's new account; an EAN
+  'account', 'ean',
+  -- the uploads of a client; the names of its chargers. Shared: who stores sessions by these names.
+  'uploads', 'charger_names',
+  -- the chargers of a person, before any connection is locked; a brand and serial number; an OCPP identity
+  'chargers', 'serial_number', 'ocpp_identity',
+  -- the tokens of a person
+  'tokens',
+  -- a tenant and the reference of a sale; a tenant and the quarter of a booking; a tenant and what a year of it sums to
+  'sale', 'booking', 'year',
+  -- the invoices of a partner
+  'invoices',
+  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of anybody
+  'audit_seal', 'dashboard', 'dashboards'
+);
+comment on type private.lock_kind is
+  'What private.lock locks. A transaction takes kinds in this order, and keys of a kind in theirs, so that no two wait for each other.';
+
+-- Until the transaction ends nobody else has the lock of this kind and key. Shared: others may share it.
+create function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
+language sql
+return case when shared then pg_advisory_xact_lock_shared(hashtextextended(kind || ' ' || key, 0))
+            else pg_advisory_xact_lock(hashtextextended(kind || ' ' || key, 0)) end;
+
+-- Takes a lock if nobody has it. Otherwise it answers false and does not wait.
+create function private.try_lock(kind private.lock_kind, key text default '') returns boolean
+language sql
+return pg_try_advisory_xact_lock(hashtextextended(kind || ' ' || key, 0));
+
 -- supabase/schemas/foundation/operator.sql
 
 -- How an operator's function begins. ops functions take one jsonb and answer one json. They are definers that cross tenants, and still set
@@ -457,8 +512,8 @@ declare
   columns   constant text := (
     select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_catalog.pg_attribute a
      where a.attrelid = parent and a.attnum > 0 and not a.attisdropped and a.attgenerated = '');
-  since     constant timestamptz := make_timestamptz(year, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
-  until     constant timestamptz := make_timestamptz(year + 1, 1, 1, 0, 0, 0, 'Europe/Amsterdam');
+  since     constant timestamptz := private.dutch_midnight(make_date(year, 1, 1));
+  until     constant timestamptz := private.dutch_midnight(make_date(year + 1, 1, 1));
 begin
   if to_regclass('core.' || quote_ident(name)) is not null then
     return false;
@@ -585,7 +640,7 @@ as $$ select case when value ~ ('^[0-9]{1,9}([.][0-9]{1,' || places || '})?$') t
 -- A date as its Dutch midnight, a moment as itself.
 create function private.as_border(value text) returns timestamptz
 language sql stable
-as $$ select case when value ~ '^[0-9-]{10}$' then value::timestamp at time zone 'Europe/Amsterdam' else value::timestamptz end $$;
+as $$ select case when value ~ '^[0-9-]{10}$' then private.dutch_midnight(value::date) else value::timestamptz end $$;
 
 create function private.reserve_token_hash(hex text) returns bytea
 language plpgsql immutable
@@ -2246,6 +2301,7 @@ create table core.deliveries (
   replaced      core.replaced_total[],
   upload_id     uuid,
   constraint deliveries_pkey primary key (partner_id, id),
+  constraint deliveries_connection_key unique (partner_id, connection_id, id),
   constraint deliveries_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id)
 );
 comment on table core.deliveries is
@@ -2254,8 +2310,6 @@ comment on column core.deliveries.body is 'The body of the call; of a file its r
 comment on column core.deliveries.upload_id is 'The file (core.uploads); null for a call.';
 comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch a sixth of its time. core.replaced_months shows one a row.';
--- serves: the deliveries of a connection
-create index deliveries_connection on core.deliveries (partner_id, connection_id, received_at);
 select private.enable_tenant_policy('core.deliveries', 'select, insert');
 
 create table core.delivered_months (
@@ -2273,6 +2327,9 @@ create table core.delivered_months (
   received_at   timestamptz    not null,
   constraint delivered_months_pkey primary key (partner_id, connection_id, period),
   constraint delivered_months_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  -- with its connection, so that deleting a delivery looks at the months of one connection
+  constraint delivered_months_delivery_fkey foreign key (partner_id, connection_id, delivery_id)
+    references core.deliveries (partner_id, connection_id, id),
   constraint delivered_months_period_is_month check (period = date_trunc('month', period)),
   constraint delivered_months_total_kwh_range check (total_kwh between 0 and 1000000),
   constraint delivered_months_session_count_positive check (session_count >= 0),
@@ -2335,12 +2392,11 @@ comment on view core.counted_months is
 grant select on core.counted_months to api_owner;
 
 -- A delivered month as the API shows it.
-create function private.month_json(month core.delivered_months) returns text
+create function private.month_json(month core.delivered_months) returns json
 language sql stable
--- by hand, because row_to_json looks up type and name of every column again for each row; none of these has a character to escape
-return concat('{"period":"', month.period, '","total_kwh":', month.total_kwh, ',"session_count":', month.session_count,
-              ',"status":"', month.status, '","received_at":"', private.iso(month.received_at),
-              '","connection_id":"', month.connection_id, '","accepted_kwh":', coalesce(month.accepted_kwh::text, 'null'), '}');
+return json_build_object(
+  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
+  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh', month.accepted_kwh);
 
 -- supabase/schemas/money/bookings/tables.sql
 
@@ -2578,6 +2634,8 @@ create index allocations_row on core.allocations (partner_id, row_id);
 create index allocations_share on core.allocations (partner_id, share_partner_id) where share_partner_id is not null;
 -- serves: what a customer was sold
 create index allocations_account on core.allocations (partner_id, account_id);
+-- serves: deleting a reversal, whose foreign key looks here
+create index allocations_reversal on core.allocations (partner_id, reversal_id) where reversal_id is not null;
 select private.enable_tenant_policy('core.allocations', 'select');
 
 -- supabase/schemas/money/figures/tables.sql
@@ -2650,31 +2708,32 @@ comment on view core.booking_sums is 'Sums by account and booking: kWh, ERE (exa
 grant select on core.booking_sums to api_owner;
 
 create table core.account_years (
-  partner_id    uuid           not null,
-  account_id    uuid           not null,
-  delivery_year int            not null,
-  owner_id      uuid           not null,
-  kwh           numeric(18, 3) not null,
-  ere           numeric        not null,
-  ere_json      text           not null,
-  eur_json      text           not null,
-  changed_at    timestamptz    not null,
+  partner_id     uuid           not null,
+  account_id     uuid           not null,
+  delivery_year  int            not null,
+  owner_id       uuid           not null,
+  kwh            numeric(18, 3) not null,
+  ere            numeric        not null,
+  registered_ere numeric(18, 6) not null,
+  sold_ere       numeric(18, 6) not null,
+  gross          numeric(14, 2) not null,
+  net            numeric(14, 2) not null,
+  fee_pct        numeric(5, 2),
+  changed_at     timestamptz    not null,
   constraint account_years_pkey primary key (partner_id, account_id, delivery_year)
 );
 comment on table core.account_years is
   'core.year_sums for each account and year. private.sum_booking stores it, so that a position reads one row. Kept as long as the bookings.';
+comment on column core.account_years.fee_pct is 'Null if it was not the same all year.';
 select private.enable_tenant_policy('core.account_years', 'select');
 
 create view core.year_sums with (security_invoker = true) as
 select b.partner_id, b.account_id, b.delivery_year, b.owner_id, sum(b.kwh) as kwh, sum(b.ere) as ere,
-       format('"ere_registered":%s,"ere_sold":%s,"reserved_ere":%s', round(sum(b.registered_ere), 2), round(sum(b.sold_ere), 2),
-              round(sum(b.registered_ere) - sum(b.sold_ere), 2)) as ere_json,
-       format('"gross_eur":%s,"fee_pct":%s,"net_eur":%s', sum(b.gross),
-              coalesce(case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end::text, 'null'), sum(b.net)) as eur_json,
-       max(b.changed_at) as changed_at
+       sum(b.registered_ere) as registered_ere, sum(b.sold_ere) as sold_ere, sum(b.gross) as gross, sum(b.net) as net,
+       case when min(b.lowest_fee) = max(b.highest_fee) then min(b.lowest_fee) end as fee_pct, max(b.changed_at) as changed_at
   from core.account_bookings b
  group by b.partner_id, b.account_id, b.delivery_year, b.owner_id;
-comment on view core.year_sums is 'What the bookings of an account sum to in a year: kWh, ERE (exact), and what a position says of ERE and euro, as JSON text.';
+comment on view core.year_sums is 'What the bookings of an account sum to in a year: kWh, ERE (exact), ERE credited and sold, euro, and the fee if it was the same all year.';
 grant select on core.year_sums to api_owner;
 
 -- supabase/schemas/money/invoices/tables.sql
@@ -3052,8 +3111,6 @@ comment on column core.documents.due_at is 'When it may be rendered, until it is
 create index documents_due on core.documents (due_at) where pdf is null;
 -- serves: the overviews to delete
 create index documents_year on core.documents (year) where year is not null;
--- serves: the documents of an account
-create index documents_account on core.documents (partner_id, account_id);
 select private.enable_tenant_policy('core.documents', 'select, insert, update');
 
 -- supabase/schemas/outbox/events/tables.sql
@@ -3447,7 +3504,7 @@ select * from (values
   (1, 'months', 'delivered_months', 'd.period < :border and not exists (
      select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period)'),
   (2, 'deliveries', 'deliveries', 'd.received_at < private.dutch_midnight(:border)
-     and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.delivery_id = d.id)
+     and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.delivery_id = d.id)
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
   (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
@@ -5844,7 +5901,7 @@ declare
   expires constant timestamptz := (input ->> 'expires_at')::timestamptz;
 begin
   perform private.act_as(caller, 'session');
-  perform pg_advisory_xact_lock(hashtextextended('tokens of ' || private.user_id(), 0));
+  perform private.lock('tokens', private.user_id()::text);
   -- a form that is sent twice makes the same token
   select * into token from core.personal_tokens t
    where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex') and t.revoked_at is null;
@@ -6277,6 +6334,11 @@ begin
   perform private.advance_registration(account);
 end $$;
 
+-- Until when no money goes to an IBAN that was stored or changed then; null if it is over.
+create function private.iban_held_until(changed_at timestamptz) returns timestamptz
+language sql stable
+return case when changed_at > private.now() - interval '48 hours' then changed_at + interval '48 hours' end;
+
 create function private.known_account(cpo_external_ref text) returns uuid
 language sql stable
 as $$
@@ -6322,7 +6384,7 @@ language plpgsql
 as $$
 begin
   -- the test values are everybody's at once
-  perform pg_advisory_xact_lock(hashtextextended('ean ' || ean, 0)) where not private.is_test_ean(ean);
+  perform private.lock('ean', ean) where not private.is_test_ean(ean);
   return not private.ean_taken(ean, for_connection);
 end $$;
 comment on function private.reserve_ean(text, uuid) is
@@ -6461,7 +6523,7 @@ begin
     -- no money goes to any of these numbers within 48 hours
     insert into core.notices (partner_id, account_id, owner_id, kind, cause, due_at)
     values (before.partner_id, before.id, before.owner_id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || private.today(),
-            (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam')
+            private.dutch_midnight(private.today() + 1))
     on conflict on constraint notices_cause_key do nothing;
   end if;
 end $$;
@@ -6515,7 +6577,7 @@ begin
   perform private.act_as(caller, 'cpo');
   if reference is not null then
     -- parallel first calls queue here, so that the later ones find the account of the first
-    perform pg_advisory_xact_lock(hashtextextended(private.client_id() || ' ' || reference, 0));
+    perform private.lock('account', private.client_id() || ' ' || reference);
     account := private.known_account(reference);
     if account is not null then
       return private.repeat_account(account, input);
@@ -6722,9 +6784,7 @@ as $$
     'mandate_valid_from', m.valid_from,
     'mandate_valid_until', m.valid_until,
     'mandate_renewed_until', m.renewed_until,
-    'checklist', case when g.connection_id is not null then json_build_object(
-      'mandate_signed', g.mandate_signed, 'ean_validated', g.ean_validated,
-      'mid_charger_registered', g.mid_charger_registered, 'iban_present', g.iban_present) end)
+    'checklist', g.checklist)
   from core.connections c
   join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   join core.partners p on p.id = c.partner_id
@@ -7296,7 +7356,7 @@ begin
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
            -- only payments that have a statement
-           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', private.dutch_day(l.paid_at),
                                                                     'amount_eur', l.amount) order by l.arrival desc), '[]')
                          from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
                                 where d.partner_id = a.partner_id and d.account_id = a.id order by l.arrival desc limit 100) l),
@@ -8025,28 +8085,23 @@ language plpgsql stable security definer
 as $$ begin return exists (select from core.partners p where p.referral_code = upper(code) and p.is_active); end $$;
 comment on function private.referral_code_known(text) is 'Whether a referral code belongs to an active partner. Definer, because it looks across tenants.';
 
--- Until the transaction ends no other import of the partner begins.
-create function private.lock_imports(tenant uuid) returns void
-language sql
-as $$ select pg_advisory_xact_lock(hashtextextended('core.drafts import', 0) # hashtextextended(tenant::text, 1)) $$;
-
 create function private.reserve_addresses(emails text[], tenant uuid) returns void
 language plpgsql
 as $$
 declare
   -- in one order, so that two imports cannot wait for each other
-  keys constant bigint[] := array(select distinct hashtextextended('core.drafts email ' || e.email, 0) from unnest(emails) as e (email) order by 1);
+  addresses constant text[] := array(select distinct e.email from unnest(emails) as e (email) order by 1);
 begin
   -- Every address takes one entry of the server's lock table, which has 3,840 entries with 60 connections
   -- (max_locks_per_transaction times max_connections). When it is full, every statement fails. So a long list waits for
   -- one of four places first; a short list does not.
-  if cardinality(keys) > 50 then
-    perform pg_advisory_xact_lock(hashtextextended('core.drafts long import ' || abs(hashtextextended(tenant::text, 0) % 4), 0));
+  if cardinality(addresses) > 50 then
+    perform private.lock('long_imports', abs(hashtextextended(tenant::text, 0) % 4)::text);
   end if;
-  perform pg_advisory_xact_lock(k.key) from unnest(keys) as k (key);
+  perform private.lock('address', a.email) from unnest(addresses) as a (email);
 end $$;
 comment on function private.reserve_addresses(text[], uuid) is
-  'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after private.lock_imports.';
+  'Until the transaction ends no other import, of any partner, judges these addresses. It waits, and then sees the draft that was made. Called after the lock of the partner''s imports.';
 
 -- Decides each row of an import: outcome is null for a draft to be made, else the reason. remaining is what the cap leaves.
 create function private.settle_rows(rows jsonb, tenant uuid, key text, remaining bigint, others boolean) returns setof private.settled_row
@@ -8054,11 +8109,11 @@ language plpgsql
 as $$
 begin
   return query
-  with sent as materialized (
+  with sent as (
     select r as row, r.* from jsonb_populate_recordset(null::private.draft_row, rows) r
   ), known as (
     select * from private.known_addresses(array(select distinct s.email from sent s where s.reason is null), tenant, key, others)
-  ), judged as materialized (
+  ), judged as (
     select s.row, s.place, s.email,
            coalesce(s.reason, k.reason, case when s.charger is not null then private.judge_charger(s.charger, others) end) as verdict
       from sent s left join known k on s.reason is null and k.email = s.email
@@ -8097,7 +8152,7 @@ begin
   tenant := private.partner_id();
   if not dry_run then
     -- waits for the partner's import before this one, because of the cap, and for imports with the same addresses
-    perform private.lock_imports(tenant);
+    perform private.lock('imports', tenant::text);
     perform private.reserve_addresses(array(select r ->> 'email' from jsonb_array_elements(input -> 'rows') r where r ->> 'reason' is null), tenant);
     -- a draft that has expired, noted or not, no longer keeps its address from being drafted again
     update core.drafts d set status = 'expired'
@@ -8107,15 +8162,15 @@ begin
   select private.partner_brand(p) into brand from core.partners p where p.id = tenant;
   remaining := greatest(private.draft_cap() - private.drafts_made(), 0);
 
-  with settled as materialized (
+  with settled as (
     select (r.row).*, r.id, r.outcome,
            case when (r.row).ean is not null then 'provided' when (r.row).postal_code is null then 'no_address' else 'pending' end as ean_status
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
-  ), invited as materialized (
+  ), invited as (
     select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
   ), fits as materialized (
     select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n), links ->> 'key', dry => dry_run) f (n)
-  ), invitable as materialized (
+  ), invitable as (
     select i.email from invited i where not others or i.n in (select f.n from fits f)
   ), created as (
     insert into core.drafts as d
@@ -8541,33 +8596,20 @@ end $$;
 
 -- supabase/schemas/customers/gates/gates.sql
 
--- The four gates of eligibility, computed here and nowhere else.
-
--- The closed gates of a connection, by their names in the checklist.
-create function private.closed_gates(connection core.connections) returns text[]
-language plpgsql stable
-as $$
-begin
-  return (
-    select array_remove(array[case when not g.mandate_signed then 'mandate_signed' end,
-                              case when not g.ean_validated then 'ean_validated' end,
-                              case when not g.mid_charger_registered then 'mid_charger_registered' end,
-                              case when not g.iban_present then 'iban_present' end], null)
-      from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id);
-end $$;
+-- What closed gates prevent.
 
 -- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger while months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 as $$
 declare
-  closed constant text[] := array_remove(private.closed_gates(connection), 'iban_present');
+  closed constant text[] := (private.gates_of(connection)).closed_for_approval;
 begin
   -- who stopped has no mandate and maybe no charger any more; what was delivered while they had both still counts
   if 'mandate_signed' = any (closed) and exists (
     select from core.counted_months m
       join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
-       and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam')
+       and (h.status = 'active' or h.removed_at >= private.dutch_midnight(m.period))
      where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0) then
     return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
   end if;
@@ -8640,7 +8682,7 @@ create function private.may_still_book(registration_status text) returns boolean
 language sql immutable
 return registration_status in ('ingediend', 'goedgekeurd');
 
--- Submits a registration. A CPO's account needs all four gates, a person's a signature and a charger. corrected: it answers a rejection.
+-- Submits a registration. A CPO's account needs all gates, a person's a signature and a charger. corrected: it answers a rejection.
 create function private.advance_registration(account uuid, corrected boolean default false) returns void
 language plpgsql
 as $$
@@ -8655,11 +8697,10 @@ begin
       join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
      where g.account_id = account and g.partner_id = c.partner_id and g.connection_id = c.id
        and (c.registration_status = 'concept' or corrected and c.registration_status = 'afgekeurd')
-       and g.mandate_signed
        and case a.access_channel
-             when 'user' then exists (select from core.chargers h
-                                       where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
-             else g.ean_validated and g.mid_charger_registered and g.iban_present end
+             when 'user' then g.closed_for_submission = '{}' and exists (
+               select from core.chargers h where h.partner_id = c.partner_id and h.connection_id = c.id and h.status = 'active')
+             else g.closed = '{}' end
     returning c.id
   loop
     perform private.emit('registration.submitted', account, submitted,
@@ -8685,31 +8726,51 @@ end $$;
 
 -- supabase/schemas/customers/gates/views.sql
 
--- Three of the four gates. Both views below add the account's IBAN, from the row of core.accounts that they read anyway.
+-- The gates of eligibility, computed here and nowhere else. packages/shared/src/values/gates.ts has the same list, and says what each means.
+
+-- Each gate in the order of the checklist. Besides eligibility it may be needed for a person's own submission, an approval or a booking.
+create function private.gates(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
+returns table (name text, holds boolean, needed_for text[])
+language sql immutable
+begin atomic
+  values ('mandate_signed',         coalesce(mandate_status = 'signed', false),                '{submission,approval}'::text[]),
+         ('ean_validated',          coalesce(ean_status in ('matched', 'manual'), false),      '{approval,booking}'),
+         ('mid_charger_registered', has_mid_charger,                                           '{approval,booking}'),
+         ('iban_present',           has_iban,                                                  '{booking}');
+end;
+
+-- What the gates say together. closed: the gates that do not hold. closed_for: these by what they are needed for.
+create function private.gates_together(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
+returns table (checklist json, closed text[], closed_for_submission text[], closed_for_approval text[], closed_for_booking text[])
+language sql immutable
+begin atomic
+  select json_object_agg(g.name, g.holds),
+         coalesce(array_agg(g.name) filter (where not g.holds), '{}'),
+         coalesce(array_agg(g.name) filter (where not g.holds and 'submission' = any (g.needed_for)), '{}'),
+         coalesce(array_agg(g.name) filter (where not g.holds and 'approval' = any (g.needed_for)), '{}'),
+         coalesce(array_agg(g.name) filter (where not g.holds and 'booking' = any (g.needed_for)), '{}')
+    from private.gates(mandate_status, ean_status, has_mid_charger, has_iban) g;
+end;
+
+-- What gates are judged by. Both views below add the account's IBAN, from the row of core.accounts that they read anyway.
 create view core.connection_checks with (security_invoker = true) as
-select c.partner_id,
-       c.account_id,
-       c.connection_id,
-       c.created_at,
-       c.valid_from as mandate_valid_from,
-       c.mandate_status = 'signed' as mandate_signed,
-       coalesce(c.ean_validation_status in ('matched', 'manual'), false) as ean_validated,
-       h.found is not null as mid_charger_registered
+select c.partner_id, c.account_id, c.connection_id, c.created_at, c.mandate_status, c.ean_validation_status, h.found is not null as has_mid_charger,
+       case when c.mandate_status = 'signed' then c.valid_from end as mandate_valid_from
   from core.connection_mandates c
   -- a join, because a query that orders by a gate and shows it would run an exists twice
   left join lateral (
     select true as found from core.chargers h
      where h.partner_id = c.partner_id and h.connection_id = c.connection_id and h.status = 'active' and h.mid_eligible limit 1) h on true
  where c.status = 'active';
-comment on view core.connection_checks is 'The gates of every active connection that are its own: signed mandate, validated EAN, registered MID charger.';
+comment on view core.connection_checks is 'What the gates of every active connection are judged by: its mandate, its EAN, and whether it has a MID charger.';
 grant select on core.connection_checks to api_owner;
 
 create view core.connection_gates with (security_invoker = true) as
-select g.*, a.iban_ciphertext is not null as iban_present
-  from core.connection_checks g
-  join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id;
-comment on view core.connection_gates is
-  'The four gates of every active connection: signed mandate, validated EAN, registered MID charger, IBAN. Eligibility is computed here and nowhere else.';
+select c.partner_id, c.account_id, c.connection_id, g.*
+  from core.connection_checks c
+  join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+ cross join lateral private.gates_together(c.mandate_status, c.ean_validation_status, c.has_mid_charger, a.iban_ciphertext is not null) g;
+comment on view core.connection_gates is 'The gates of every active connection.';
 grant select on core.connection_gates to api_owner;
 
 -- It has the account's own columns, as core.connection_mandates has the connection's.
@@ -8720,21 +8781,30 @@ select a.partner_id,
        a.cpo_external_ref,
        a.payout_handler,
        a.created_at,
-       json_build_object('mandate_signed', coalesce(g.mandate_signed, false),
-                         'ean_validated', coalesce(g.ean_validated, false),
-                         'mid_charger_registered', coalesce(g.mid_charger_registered, false),
-                         'iban_present', a.iban_ciphertext is not null) as checklist,
-       coalesce(g.mandate_signed and g.ean_validated and g.mid_charger_registered and a.iban_ciphertext is not null, false) as ere_eligible,
-       case when g.mandate_signed then g.mandate_valid_from end as mandate_valid_from
+       coalesce(g.checklist, (select n.checklist from private.gates_together(null, null, false, a.iban_ciphertext is not null) n)) as checklist,
+       coalesce(g.closed = '{}', false) as ere_eligible,
+       g.mandate_valid_from
   from core.accounts a
-  -- the connection with which most gates hold stands for the account: it is eligible exactly when all four hold for one
+  -- the connection with which most gates hold stands for the account: it is eligible exactly when all hold for one
   left join lateral (
-    select * from core.connection_checks g
-     where g.partner_id = a.partner_id and g.account_id = a.id
-     order by g.mandate_signed::int + g.ean_validated::int + g.mid_charger_registered::int desc, g.created_at, g.connection_id
+    select * from core.connection_checks c
+     cross join lateral private.gates_together(c.mandate_status, c.ean_validation_status, c.has_mid_charger, a.iban_ciphertext is not null) g
+     where c.partner_id = a.partner_id and c.account_id = a.id
+     order by cardinality(g.closed), c.created_at, c.connection_id
      limit 1) g on true;
 comment on view core.account_gates is 'An account and its checklist, whether it is ERE-eligible, and from when its mandate holds.';
 grant select on core.account_gates to api_owner;
+
+-- The gates of a connection; null if it is not active.
+create function private.gates_of(connection core.connections) returns core.connection_gates
+language plpgsql stable
+as $$
+declare
+  gates core.connection_gates;
+begin
+  select * into gates from core.connection_gates g where g.partner_id = connection.partner_id and g.connection_id = connection.id;
+  return gates;
+end $$;
 
 -- supabase/schemas/customers/mandates/issue_link.sql
 
@@ -9433,14 +9503,8 @@ begin
        and c.id <> except_connection);
 end $$;
 
--- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is null
--- if a booking takes the month in. Else it is the first that holds of already_booked, month_not_over, year_closed, no_mandate,
--- outside_mandate, gate:<name>, registration_open, registration_rejected, rejected_by_register, zero_kwh, already_delivered. flags name
--- what is implausible and exclude nothing. beyond_power: more kWh than the power of its chargers allows. above_average: more than five
--- times the average of the twelve months before. too_many_sessions: more sessions than hours. repeated_total: the same total for the third
--- month running. no_sessions: kWh without a session. meter_gap: the readings of an EVSE's meter at the first start and the last end differ
--- from the sum of its sessions by more than 2 % and 1 kWh, so one is missing or told twice. differs_from_sessions: the delivered total differs
--- from the sum of sessions by as much. other_meter: a session names another meter than its EVSE has.
+-- Judges every delivered month of a quarter as of now. chosen limits the accounts, held the connections, which are locked. reason is the
+-- first that keeps the month out of a booking; null if none does. flags name what is implausible; a month with flags may be booked.
 create function private.judge_quarter(tenant uuid, quarter date, chosen uuid[] default null, held uuid[] default null) returns setof private.judged_month
 language plpgsql stable
 as $$
@@ -9455,30 +9519,44 @@ begin
   -- each connection is looked up once for all its months of the quarter
   select c.id, c.account_id, c.ean_code, m.period, m.total_kwh, m.session_count, m.delivery_id, s.mandate_id, factor.ere_per_kwh,
          case when m.total_kwh > 0 then array_remove(array[
+           -- more kWh than its chargers can give
            case when m.total_kwh > h.kw * l.hours then 'beyond_power' end,
+           -- more than five times the average of the twelve months before
            case when m.total_kwh > 5 * b.average then 'above_average' end,
+           -- more sessions than hours
            case when m.session_count > l.hours then 'too_many_sessions' end,
+           -- the same total for the third month running
            case when b.repeats = 2 then 'repeated_total' end,
+           -- kWh without a session
            case when m.session_count = 0 then 'no_sessions' end,
+           -- the meter of an EVSE counted more or less than its sessions, by 2 % and 1 kWh: one is missing, or came twice
            case when v.gap then 'meter_gap' end,
-           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh) then 'differs_from_sessions' end,
+           -- the delivered total is not the sum of the sessions, by as much
+           case when m.delivery_id is not null and abs(m.total_kwh * 1000 - v.wh) > greatest(1000, 0.02 * v.wh)
+                then 'differs_from_sessions' end,
+           -- a session names another meter than its EVSE has
            case when v.other_meter then 'other_meter' end], null) else '{}' end,
+         -- in a booking, of this connection or of another with the same EAN
          case when m.locked or c.ean_exclusive and private.ean_booked(c.ean_code, m.period) then 'already_booked'
               when (m.period + interval '1 month')::date > over then 'month_not_over'
+              -- the register takes no more months of the year
               when factor.bookable_until < today then 'year_closed'
+              -- nobody signed
               when s.signed is null then 'no_mandate'
+              -- somebody signed, and nothing they signed covers the month
               when s.mandate_id is null then 'outside_mandate'
-              when g.ean_validated is not true then 'gate:ean_validated'  -- an archived connection has no gates
-              when h.mid_until >= m.period::timestamp at time zone 'Europe/Amsterdam' is not true then 'gate:mid_charger_registered'
-              when not g.iban_present then 'gate:iban_present'
+              when gate.closed is not null then 'gate:' || gate.closed
               when c.registration_status in ('concept', 'ingediend') then 'registration_open'
               when c.registration_status = 'afgekeurd' then 'registration_rejected'
+              -- and nobody delivered it again
               when m.status = 'rejected' then 'rejected_by_register'
               when m.total_kwh = 0 then 'zero_kwh'
-              when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id) then 'already_delivered' end
+              -- a sum of sessions, while another connection with the EAN has a delivered total
+              when m.delivery_id is null and c.ean_exclusive and private.ean_delivered(c.ean_code, m.period, c.id)
+                then 'already_delivered' end
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
-           where d.partner_id = tenant and d.period >= quarter and d.period < (quarter + interval '3 months')::date
+           where d.partner_id = tenant and d.period >= quarter and d.period < private.next_quarter(quarter)
              and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
    cross join lateral (
@@ -9493,8 +9571,13 @@ begin
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
    cross join lateral (
-     select extract(epoch from (m.period + interval '1 month') at time zone 'Europe/Amsterdam'
-                             - m.period::timestamp at time zone 'Europe/Amsterdam') / 3600 as hours) l
+     -- a charger that had a MID meter in the month is enough; an archived connection has no gates
+     select (case when g.closed_for_booking is null then '{ean_validated}'
+                  when h.mid_until >= private.dutch_midnight(m.period) then array_remove(g.closed_for_booking, 'mid_charger_registered')
+                  else g.closed_for_booking end)[1] as closed) gate
+   cross join lateral (
+     select extract(epoch from private.dutch_midnight((m.period + interval '1 month')::date)
+                             - private.dutch_midnight(m.period)) / 3600 as hours) l
    cross join lateral (
      select avg(p.total_kwh) as average,
             count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats
@@ -9642,7 +9725,7 @@ begin
      where (partner is null or p.id = partner)
        and (exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
             or exists (select from core.delivered_months d
-                        where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date
+                        where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted)
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop
@@ -9664,7 +9747,7 @@ declare
   booking constant core.bookings := private.booking_named(input);
 begin
   perform private.refuse_if('booking_withdrawn', booking.status = 'withdrawn', json_build_object('booking', booking.id));
-  perform private.refuse_if('quarter_not_over', (booking.quarter + interval '3 months')::date > private.today(),
+  perform private.refuse_if('quarter_not_over', private.next_quarter(booking.quarter) > private.today(),
     json_build_object('quarter', private.quarter_name(booking.quarter)));
   taken := private.submit_booking(booking.partner_id, booking.id);
   return private.booking_answer(booking, coalesce(taken, 0) > 0);
@@ -9821,7 +9904,7 @@ declare
   chosen  constant uuid := private.chosen_partner(input);
 begin
   return (
-    with month as materialized (
+    with month as (
       select p.slug, j.reason is null as taken, j.reason, j.flags, j.account_id, j.connection_id, j.ean_code, j.period, j.kwh, j.session_count,
              case when j.delivery_id is null then 'own_sessions' else 'delivered_total' end as source, j.kwh * j.ere_per_kwh as ere
         from core.partners p
@@ -9834,7 +9917,7 @@ begin
         join core.partners p on p.id = s.partner_id
         join core.connections c on c.partner_id = s.partner_id and c.id = s.connection_id
        cross join lateral (select case when 'withdrawn' = any (s.flags) then 'withdrawn_after_lock' else 'arrived_after_lock' end as reason) w
-       where s.month >= quarter and s.month < (quarter + interval '3 months')::date and 'after_lock' = any (s.flags)
+       where s.month >= quarter and s.month < private.next_quarter(quarter) and 'after_lock' = any (s.flags)
          and (chosen is null or p.id = chosen)
        group by p.slug, w.reason, c.account_id, c.id, c.ean_code, s.month
     ), flagged as (
@@ -9872,7 +9955,7 @@ comment on function ops.booking_preview(jsonb) is
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
 as $$
-  with booking as materialized (
+  with booking as (
     select b.id, b.number, b.status, b.export_sha256, r.waiting, r.waiting_kwh,
            case when b.status = 'submitted' and b.id <> all (spent) then greatest(private.sellable_ere(b), 0) else 0 end as sellable,
            count(*) over () = 1 as alone
@@ -9886,14 +9969,14 @@ as $$
       from booking b
       join core.booking_rows r on r.partner_id = tenant.id and r.booking_id = b.id
       join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
-  ), allocation as materialized (
+  ), allocation as (
     select a.id, a.ere, a.reversal_id is null as stands, a.gross, a.net + a.partner_share as due
       from booking b
       join core.sales s on s.partner_id = tenant.id and s.booking_id = b.id
       join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id
   ), sold as (
     select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.due), 0) as due from allocation a where a.stands
-  ), entry as materialized (
+  ), entry as (
     select e.amount, l.status, l.batch_id
       from allocation a
       join core.payout_entries e on e.ledger_partner_id = tenant.id and e.allocation_id = a.id
@@ -9914,7 +9997,7 @@ as $$
   ), next as (
     -- the first step of the chain that waits
     select case
-             when d.bookable > 0 and (quarter + interval '3 months')::date > private.today() then json_build_object('step', 'wait')
+             when d.bookable > 0 and private.next_quarter(quarter) > private.today() then json_build_object('step', 'wait')
              when d.bookable > 0 then json_build_object('step', case when exists (select from booking b where b.status = 'open') then 'submit' else 'open' end)
              else coalesce(
                (select json_build_object('step', case when b.export_sha256 is null then 'export' else 'credit' end, 'booking', case when b.alone then null else b.id end)
@@ -9958,18 +10041,18 @@ begin
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   return (
-    with known as materialized (
+    with known as (
       select p, exists (select from core.delivered_months d
-                         where d.partner_id = p.id and d.period >= wanted and d.period < (wanted + interval '3 months')::date)
+                         where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
                 or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn') as begun
         from core.partners p
        where partner is null and p.is_active or p.id = partner or
              partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn')
-    ), stand as materialized (
+    ), stand as (
       select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k where k.begun or partner is not null
     )
     select json_build_object(
-             'quarter', named, 'over', (wanted + interval '3 months')::date <= private.today(), 'last_day', (wanted + interval '3 months')::date - 1,
+             'quarter', named, 'over', private.next_quarter(wanted) <= private.today(), 'last_day', private.next_quarter(wanted) - 1,
              'partners', coalesce((select json_agg(s.state order by s.slug) from stand s), '[]'),
              'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
                              then exists (select from private.payees(private.read_minimum('{}')) y where y.reason is null) end,
@@ -9995,7 +10078,7 @@ declare
   booking core.bookings;
 begin
   -- if two run at once, the second finds the booking that the first opened
-  perform pg_advisory_xact_lock(hashtextextended('bookings of ' || tenant || ' for ' || quarter, 0));
+  perform private.lock('booking', tenant || ' ' || quarter);
   select * into booking from core.bookings b where b.partner_id = tenant and b.quarter = open_booking.quarter and b.status = 'open';
   if not found then
     insert into core.bookings (partner_id, run_id, quarter, number)
@@ -10066,7 +10149,7 @@ begin
               string_agg(h.serial_number, '; ' order by h.created_at, h.id) as serials
          from core.chargers h
         where h.partner_id = booking.partner_id and h.connection_id = c.id and h.mid_eligible
-          and (h.status = 'active' or h.removed_at >= j.period::timestamp at time zone 'Europe/Amsterdam')) h
+          and (h.status = 'active' or h.removed_at >= private.dutch_midnight(j.period))) h
      cross join lateral (select * from core.mandates m where m.partner_id = booking.partner_id and m.id = j.mandate_id offset 0) m
      order by j.ean_code, j.period  -- two tenants that claim the same EANs wait for each other in one order
     -- somebody else's booking took the EAN and month a moment ago
@@ -10102,7 +10185,7 @@ begin
     select distinct d.connection_id
       from core.delivered_months d
       join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
-     where d.partner_id = tenant and d.period >= booking.quarter and d.period < (booking.quarter + interval '3 months')::date and not d.locked
+     where d.partner_id = tenant and d.period >= booking.quarter and d.period < private.next_quarter(booking.quarter) and not d.locked
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
   -- a connection that got its first month after we locked is not in held: the next booking takes it
@@ -10162,7 +10245,7 @@ begin atomic
     from core.account_gates g
     -- the months are read once, for the list and for what nobody booked of the newest year
     cross join lateral (
-      select string_agg(private.month_json(d), ',' order by d.period, d.connection_id) as months,
+      select json_agg(private.month_json(d) order by d.period, d.connection_id) as months,
              sum(d.total_kwh) filter (where d.status = 'staged' or d.locked) as total_kwh,
              sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
              max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
@@ -10178,17 +10261,18 @@ begin atomic
     left join lateral (
       select case
         when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
-        -- by hand, as private.month_json
-        else concat('{"delivery_year":', p.delivery_year, ',"kwh_counted":', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
-                    ',"renewable_share":', p.renewable_share, ',"ere_per_kwh":', p.ere_per_kwh,
-                    ',"ere_estimated":', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2), ',',
-                    coalesce(s.ere_json, '"ere_registered":0.00,"ere_sold":0.00,"reserved_ere":0.00'), ',"price_per_ere_eur":', coalesce(p.price::text, 'null'), ',',
-                    coalesce(s.eur_json, '"gross_eur":0,"fee_pct":null,"net_eur":0'), ',"currency":"EUR","updated_at":"',
-                    private.iso(greatest(p.published_at, s.changed_at, d.open_at)), '"}')::json end as ere
+        else json_build_object(
+          'delivery_year', p.delivery_year, 'kwh_counted', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
+          'renewable_share', p.renewable_share, 'ere_per_kwh', p.ere_per_kwh,
+          'ere_estimated', round(coalesce(s.ere, 0) + coalesce(d.open_kwh, 0) * p.ere_per_kwh, 2),
+          'ere_registered', round(coalesce(s.registered_ere, 0), 2), 'ere_sold', round(coalesce(s.sold_ere, 0), 2),
+          'reserved_ere', round(coalesce(s.registered_ere - s.sold_ere, 0), 2), 'price_per_ere_eur', p.price,
+          'gross_eur', coalesce(s.gross, 0), 'fee_pct', s.fee_pct, 'net_eur', coalesce(s.net, 0), 'currency', 'EUR',
+          'updated_at', private.iso(greatest(p.published_at, s.changed_at, d.open_at))) end as ere
         from published p) e on true
     cross join lateral (
       select g.account_id, g.cpo_external_ref, g.payout_handler, g.ere_eligible, g.mandate_valid_from, g.checklist,
-             concat('[', d.months, ']')::json as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
+             coalesce(d.months, '[]') as delivered_months, coalesce(d.total_kwh, 0) as total_kwh_delivered, e.ere) r;
 end;
 
 create function api.list_ere_positions(caller jsonb, query jsonb) returns json
@@ -10246,7 +10330,7 @@ end $$;
 -- One transaction at a time changes what a year sums to, before it opens ledger accounts or publishes. Who comes second sees what the first did.
 create function private.lock_year(tenant uuid, year int) returns void
 language sql
-as $$ select pg_advisory_xact_lock(hashtextextended('figures of ' || tenant || ' ' || year, 0)) $$;
+as $$ select private.lock('year', tenant || ' ' || year) $$;
 
 -- Stores the average price of a year beside its figures, if they are published.
 create function private.price_figures(tenant uuid, year int) returns void
@@ -10271,11 +10355,17 @@ begin
   with gone as (delete from core.account_bookings s where s.partner_id = tenant and s.booking_id = booking returning s.account_id)
   select array_agg(g.account_id) into accounts from gone g;
   with made as (
-    insert into core.account_bookings select * from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking returning account_id)
+    insert into core.account_bookings
+      (partner_id, account_id, booking_id, owner_id, delivery_year, kwh, ere, registered_ere, sold_ere, gross, net, lowest_fee, highest_fee, changed_at)
+    select s.partner_id, s.account_id, s.booking_id, s.owner_id, s.delivery_year, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net,
+           s.lowest_fee, s.highest_fee, s.changed_at
+      from core.booking_sums s where s.partner_id = tenant and s.booking_id = booking returning account_id)
   select accounts || array_agg(m.account_id) into accounts from made m;
   delete from core.account_years y where y.partner_id = tenant and y.account_id = any (accounts) and y.delivery_year = year;
   insert into core.account_years
-  select * from core.year_sums s where s.partner_id = tenant and s.account_id = any (accounts) and s.delivery_year = year;
+    (partner_id, account_id, delivery_year, owner_id, kwh, ere, registered_ere, sold_ere, gross, net, fee_pct, changed_at)
+  select s.partner_id, s.account_id, s.delivery_year, s.owner_id, s.kwh, s.ere, s.registered_ere, s.sold_ere, s.gross, s.net, s.fee_pct, s.changed_at
+    from core.year_sums s where s.partner_id = tenant and s.account_id = any (accounts) and s.delivery_year = year;
 end $$;
 
 -- Publishes a year: positions of the tenant then say what it yields. False: it was published already.
@@ -10420,7 +10510,7 @@ language plpgsql stable
 as $$
 begin
   return query
-  with account as materialized (
+  with account as (
     select a.partner_id, a.id from core.ledger_accounts a
      where a.partner_id = any (array[share_entries.partner, private.people_tenant()]) and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
   ), entry as materialized (
@@ -10469,7 +10559,7 @@ declare
   invoice   core.invoices;
 begin
   -- one statement: what is sold while it runs is on the next invoice
-  with charged as materialized (
+  with charged as (
     select e.ledger_partner_id, e.entry_id, e.amount from private.share_entries(partner.id) e
      where e.quarter = write_invoice.quarter and e.corrects is not distinct from write_invoice.corrects
   ), written as (
@@ -10508,7 +10598,7 @@ declare
   invoice core.invoices;
 begin
   -- of two at once the second finds nothing left, and the numbers have no gaps
-  perform pg_advisory_xact_lock(hashtextextended('invoices of ' || partner.id, 0));
+  perform private.lock('invoices', partner.id::text);
   for due in
     select i.id as corrects, i.vat_regime, i.vat_rate, i.year, i.number from core.invoices i
      where i.partner_id = partner.id
@@ -10548,7 +10638,7 @@ $$;
 create function private.check_invoices(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with invoice as materialized (
+  with invoice as (
     select i.id, i.net, i.vat, coalesce((select sum(e.amount) from core.invoice_entries e where e.partner_id = i.partner_id and e.invoice_id = i.id), 0) as entries,
            coalesce((select e.amount * case d.kind when 'input_vat' then 1 else -1 end
                        from core.ledger_entries e join core.ledger_accounts d on d.partner_id = e.partner_id and d.id = e.debit
@@ -10605,7 +10695,7 @@ begin
     chosen := (private.business_named(input)).id;
   end if;
   -- what is sold of a quarter that runs is a part of it
-  perform private.refuse_if('quarter_not_over', wanted + interval '3 months' > private.today(),
+  perform private.refuse_if('quarter_not_over', private.next_quarter(wanted) > private.today(),
     json_build_object('quarter', private.quarter_name(wanted)));
   for partner in
     select p.* from core.partners p
@@ -10689,7 +10779,7 @@ comment on function ops.vat_list(jsonb) is 'The standard rates of VAT, the lates
 create function private.check_kwh(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with booked as materialized (
+  with booked as (
     select r.*, c.accepted_kwh
       from core.booking_rows r
       left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
@@ -10726,7 +10816,7 @@ $$;
 create function private.check_ere(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with credited as materialized (
+  with credited as (
     select r.booking_id, r.id, c.ere, trunc(c.accepted_kwh * r.ere_per_kwh, 6) as by_factor
       from core.booking_rows r
       join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
@@ -10745,7 +10835,7 @@ as $$
       from core.ledger_balances b where b.partner_id = tenant and b.unit = 'ERE' and b.kind <> 'closed'
      -- of a booking that retention deleted its accounts stay, with nothing in them
      group by b.owner having bool_or(b.balance <> 0)
-  ), judged as materialized (
+  ), judged as (
     select b.*, coalesce(l.unsold, 0) as in_unsold, coalesce(l.sold, 0) as in_sold, coalesce(l.granted, 0) as in_granted
       from booking b full join ledger l on l.owner = b.id
   )
@@ -10780,11 +10870,11 @@ as $$
               from core.ledger_entries e
              where e.partner_id = tenant and e.cause > 'allocation:' and e.cause < 'allocation;') k
      group by k.allocation_id
-  ), part as materialized (
+  ), part as (
     select a.*, a.reversal_id is null as stands, coalesce(m.net, 0) as in_net, coalesce(m.share, 0) as in_share, coalesce(m.fee, 0) as in_fee
       from (select * from core.allocations where partner_id = tenant) a
       left join moved m on m.allocation_id = a.id::text
-  ), sale as materialized (
+  ), sale as (
     select s.id, s.reference, s.gross, s.ere, sum(p.gross) as parts, sum(p.ere) as parts_ere, coalesce(sum(p.gross) filter (where p.stands), 0) as stands,
            -private.balance(tenant, 'EUR', 'buyer', s.id) as owed
       from core.sales s left join part p on p.sale_id = s.id
@@ -10810,7 +10900,7 @@ $$;
 create function private.check_owed(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with ledger as materialized (
+  with ledger as (
     select b.kind, b.owner, b.balance from core.ledger_balances b where b.partner_id = tenant and b.unit = 'EUR'
   ), got as (
     select k.kind, k.owner, k.amount
@@ -11012,7 +11102,7 @@ end $$;
 create function ops.ledger_check(input jsonb) returns json
 language sql stable security definer
 as $$
-  with checked as materialized (
+  with checked as (
     select p.slug, k.*
       from private.chosen_partner(input) as chosen (id)
       join core.partners p on chosen.id is null or p.id = chosen.id
@@ -11034,26 +11124,12 @@ comment on function ops.ledger_check(jsonb) is
 
 -- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
 
--- Exclusively: to pay out, one transaction at a time. Shared: to take back a sale, or for the sandbox; not while somebody pays out.
-create function private.lock_payouts(exclusively boolean) returns void
-language plpgsql
-as $$
-declare
-  key constant bigint := hashtextextended('payouts', 0);
-begin
-  if exclusively then
-    perform pg_advisory_xact_lock(key);
-  else
-    perform pg_advisory_xact_lock_shared(key);
-  end if;
-end $$;
-
 -- For the sandbox: one at a time for each partner, and not while the operator pays. Called before any row is locked.
 create function private.lock_payouts_of(partner uuid) returns void
 language plpgsql
 as $$
 begin
-  perform private.lock_payouts(exclusively => false), pg_advisory_xact_lock(hashtextextended('payouts of ' || partner, 0));
+  perform private.lock('payouts', shared => true), private.lock('sandbox_payouts', partner::text);
 end $$;
 
 -- A posting of euros from one account to another; an amount below zero goes the other way.
@@ -11114,9 +11190,9 @@ begin
   insert into core.payout_batches (id, minimum, prepared_by) values (coalesce((ids ->> 'batch')::uuid, gen_random_uuid()), from_euro, by_login)
   returning id into made;
   for ledger in
-    with part as materialized (
+    with part as (
       select coalesce((ids -> 'lines' ->> coalesce(y.account_id, y.partner_id)::text)::uuid, gen_random_uuid()) as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
-    ), balance as materialized (
+    ), balance as (
       select l.line_id, b.* from part l
         join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id
     ), lines as (
@@ -11124,11 +11200,11 @@ begin
       select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
         from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
        order by l.name, l.line_id
-    ), piece as materialized (
+    ), piece as (
       select gen_random_uuid() as id, b.*, a.owner_id
         from balance b
         left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
-    ), entry as materialized (
+    ), entry as (
       select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount, d.stands
         from piece p
        cross join lateral private.earned_of(p.ledger_partner_id, p.kind, coalesce(p.of_account_id, p.partner_id)) d
@@ -11141,7 +11217,8 @@ begin
         left join (select e.part_id, sum(e.amount) as amount from entry e group by e.part_id) e on e.part_id = p.id
       returning *
     ), entries as (
-      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold) select * from entry
+      insert into core.payout_entries (partner_id, part_id, ledger_partner_id, allocation_id, owner_id, amount, sold)
+      select e.partner_id, e.part_id, e.ledger_partner_id, e.allocation_id, e.owner_id, e.amount, e.stands from entry e
     )
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
@@ -11245,10 +11322,10 @@ language plpgsql stable
 as $$
 begin
   return query
-  with earned as materialized (
+  with earned as (
     select e.*, sum(e.due) filter (where e.paid = 0) over (order by e.arrival, e.allocation_id) as up_to
       from private.earned_of(tenant, kind, payee) e where e.stands
-  ), kept as materialized (
+  ), kept as (
     -- the balance is less than the unpaid parts by the debt, which the oldest of these parts settle
     select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
   ), last as materialized (
@@ -11275,7 +11352,7 @@ end $$;
 create function private.check_payouts(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with part as materialized (
+  with part as (
     select p.*, l.status, l.payee_id as line_payee_id
       from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.ledger_partner_id = tenant
@@ -11291,7 +11368,7 @@ as $$
     select coalesce(b.owner, o.payee_id) as payee_id, coalesce(o.amount, 0) as amount, coalesce(b.balance, 0) as balance
       from (select * from core.ledger_balances where partner_id = tenant and unit = 'EUR' and kind in ('payout', 'bank')) b
       full join owed o on o.kind = b.kind and o.payee_id = b.owner
-  ), entry as materialized (
+  ), entry as (
     select e.part_id, e.ledger_partner_id, e.allocation_id, p.kind, p.status, e.amount
       from part p join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id
   ), pays as (
@@ -11409,7 +11486,7 @@ declare
   made    uuid;
   batch   core.payout_batches;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true), private.refuse_unknown_payments();
+  perform private.act_as_operator(input), private.lock('payouts'), private.refuse_unknown_payments();
   -- a verdict counts only for the IBAN and the failed payments that it was made for
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
            coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
@@ -11425,7 +11502,7 @@ begin
     perform private.audit('payout.prepared', batch.id, jsonb_build_object('lines', cardinality(taken)));
   end if;
   return (
-    with left_out as materialized (
+    with left_out as (
       select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y join core.partners p on p.id = y.partner_id where y.reason is not null
     )
     select json_build_object(
@@ -11531,7 +11608,7 @@ declare
   lost   int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
@@ -11573,7 +11650,7 @@ declare
   batch   core.payout_batches;
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   batch := private.payout_batch_named(input);
   changed := batch.status <> 'cancelled';
   if batch.status in ('exported', 'settled') then
@@ -11599,7 +11676,7 @@ declare
   taken private.payee[];
   batch core.payout_batches;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   select * into batch from core.payout_batches b where b.id = named;
   perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', named));
   if batch.id is null and input -> 'lines' is null then
@@ -11635,7 +11712,7 @@ declare
   reason  constant text := private.operator_reason(input ->> 'reason');
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   -- exporting such a batch would send its file a second time
   perform private.refuse_if('payout_half_adopted', exists (
     select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted' where b.status in ('prepared', 'approved')));
@@ -11656,7 +11733,7 @@ declare
   other   core.payout_lines;
   changed boolean;
 begin
-  perform private.act_as_operator(input), private.lock_payouts(exclusively => true);
+  perform private.act_as_operator(input), private.lock('payouts');
   select l.* into line
     from core.payout_lines l
    where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
@@ -11728,7 +11805,7 @@ begin
   return (
     with paid as materialized (
       select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner', partner_payouts.partner) p
-    ), part as materialized (
+    ), part as (
       select b.quarter, a.account_id, a.row_id, a.ere, a.partner_share, k.accepted_kwh, coalesce(p.state, 'paid') as state, p.paid_at
         from core.allocations a
         join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
@@ -11790,7 +11867,7 @@ set enable_nestloop = off  -- else payout prepare for 600 accounts takes 1.3 tim
 as $$
 begin
   return query
-  with balance as materialized (
+  with balance as (
     select b.partner_id, b.kind, b.owner, b.balance
       from core.ledger_balances b where owners is null and b.unit = 'EUR' and b.kind in ('customer', 'partner', 'vat')
     union all
@@ -11840,7 +11917,7 @@ begin
          and c.status = 'active' and c.registration_status in ('ingediend', 'goedgekeurd')
          and exists (select from core.chargers h
                       where h.partner_id = c.partner_id and h.connection_id = c.id
-                        and (h.status = 'active' or h.removed_at >= m.period::timestamp at time zone 'Europe/Amsterdam'))
+                        and (h.status = 'active' or h.removed_at >= private.dutch_midnight(m.period)))
          and (f.bookable_until is null or f.bookable_until >= private.today()))
     or exists (
       select from core.connections c
@@ -11880,7 +11957,7 @@ begin
               when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
                                                else private.may_yield(o.partner_id, o.account_id, spent) end then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
-              when i.changed_at > private.now() - interval '48 hours' then 'iban_changed'
+              when private.iban_held_until(i.changed_at) is not null then 'iban_changed'
               when n.name is null then 'name_unreadable' end
     from owed o
     join core.partners p on p.id = o.partner_id
@@ -11959,7 +12036,7 @@ as $$
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select * from private.settlements(private.partner_id(), private.client_id(), query) with ordinality
     )
     select private.page_answer('settlements',
@@ -12144,7 +12221,7 @@ begin
   perform private.refuse_if('invalid_price', (price > 0 and price < 1000000) is not true);
   perform private.refuse_if('invalid_date', input ? 'date' and (day <= private.today()) is not true);
   -- of two at once with one reference, for whatever bookings of a tenant, the second sees what the first recorded
-  perform pg_advisory_xact_lock(hashtextextended('sale of ' || booking.partner_id || ' ' || named, 0));
+  perform private.lock('sale', booking.partner_id || ' ' || named);
   select * into sale from core.sales s where s.partner_id = booking.partner_id and s.reference = named;
   changed := not found;
   if changed then
@@ -12195,7 +12272,7 @@ declare
   sale   core.sales;
   done   record;
 begin
-  perform private.lock_payouts(exclusively => false);
+  perform private.lock('payouts', shared => true);
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
@@ -12353,10 +12430,10 @@ declare
   yesterday constant date := private.today() - 1;
   grown     jsonb;
 begin
-  if exists (select from core.audit_seals s where s.day >= yesterday) or not pg_try_advisory_xact_lock(hashtextextended('audit seal', 0)) then
+  if exists (select from core.audit_seals s where s.day >= yesterday) or not private.try_lock('audit_seal') then
     return;
   end if;
-  with held as materialized (
+  with held as (
     select * from core.audit_chains c where c.position > c.sealed_position order by c.partner_id, c.log for update
   ), sealed as (
     update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id and c.log = h.log
@@ -12586,7 +12663,7 @@ as $$
                 'replaced_at', private.iso(r.replaced_at)) order by r.period, r.replaced_at, r.received_at, r.replaced_by), '[]')
               from core.replaced_months r
              where r.partner_id = booking.partner_id and r.connection_id = k.connection_id
-               and r.period >= booking.quarter and r.period < booking.quarter + interval '3 months'),
+               and r.period >= booking.quarter and r.period < private.next_quarter(booking.quarter)),
            'charging_sessions', (select coalesce(json_agg(json_build_object(
                 'session_id', s.id, 'charger_id', s.charger_id, 'source', s.source, 'external_id', s.external_id, 'started_at', private.iso(s.started_at),
                 'ended_at', private.iso(s.ended_at), 'wh', s.wh, 'meter_id', s.meter_id, 'meter_start_wh', s.meter_start_wh, 'meter_end_wh', s.meter_end_wh,
@@ -12597,7 +12674,7 @@ as $$
                             where e.partner_id = s.partner_id and e.charger_id = s.charger_id and e.session_id = s.id)) order by s.started_at, s.id), '[]')
               from core.charging_sessions s
              where s.partner_id = booking.partner_id and s.connection_id = k.connection_id
-               and s.month >= booking.quarter and s.month < booking.quarter + interval '3 months'))
+               and s.month >= booking.quarter and s.month < private.next_quarter(booking.quarter)))
     from (select distinct r.connection_id from core.booking_rows r
            where part = 'connections' and r.partner_id = booking.partner_id and r.booking_id = booking.id and r.connection_id > after order by r.connection_id limit size) k
   union all
@@ -12653,9 +12730,9 @@ create function private.account_events(account core.accounts)
 returns table (at timestamptz, what text, by text, period text, kwh numeric, ere numeric, eur numeric, note text)
 language sql stable
 as $$
-  with connection as materialized (
+  with connection as (
     select c.id, c.ean_code from core.connections c where c.partner_id = account.partner_id and c.account_id = account.id
-  ), booked as materialized (
+  ), booked as (
     select r.*, b.quarter, b.number, b.submitted_at, b.withdrawn_at
       from connection c
       join core.booking_rows r on r.partner_id = account.partner_id and r.connection_id = c.id
@@ -12985,7 +13062,7 @@ begin
             and w.partner_id in (select p.id from core.partners p where p.is_active)
           order by w.created_at limit size for update skip locked)
       returning d as draft
-    ), wanted as materialized (
+    ), wanted as (
       select due.draft, row_number() over () as n from due where not private.opted_out((due.draft).email, links ->> 'key')
     ), fits as materialized (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other
@@ -13321,13 +13398,13 @@ end $$;
 create function private.metrics() returns table (name text, label text, value numeric)
 language sql stable security definer
 as $$
-  with due_mail as materialized (
+  with due_mail as (
     select m.next_attempt_at from core.mail_outbox m
      where m.status in ('queued', 'nobody') and m.status = 'queued' and m.next_attempt_at <= private.now()
      order by m.next_attempt_at limit 10000
-  ), due_documents as materialized (
+  ), due_documents as (
     select d.created_at from core.documents d where d.pdf is null order by d.due_at limit 10000
-  ), last_runs as materialized (
+  ), last_runs as (
     select j.job, r.ok, r.ms, r.finished_at
       from unnest(array['worker', 'documents']) j (job)
       left join lateral (select r.* from core.job_runs r where r.job = j.job order by r.id desc limit 1) r on true
@@ -13522,7 +13599,7 @@ declare
 begin
   perform private.act_as_operator(input);
   -- a second run waits for the first
-  perform pg_advisory_xact_lock(hashtextextended('retention', 0));
+  perform private.lock('retention');
   deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
   if deleted > 0 then
     perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted, 'before', private.retention_border()));
@@ -13540,16 +13617,12 @@ create function private.retention_border() returns date
 language sql stable
 as $$ select make_date(extract(year from private.today())::int - 6, 1, 1) $$;
 
-create function private.dutch_midnight(day date) returns timestamptz
-language sql stable
-as $$ select day::timestamp at time zone 'Europe/Amsterdam' $$;
-
 -- Until the transaction ends, others may write months, and nothing else that ledger check reads.
 create function private.hold_books() returns void
 language plpgsql
 as $$
 begin
-  perform private.lock_payouts(exclusively => true);
+  perform private.lock('payouts');
   -- waits first for who locked a booking: they go on to write the tables below
   lock table core.bookings in exclusive mode;
   lock table core.credits, core.booking_rows, core.sales, core.sale_reversals, core.allocations, core.invoices, core.invoice_entries,
@@ -13740,7 +13813,7 @@ as $$
 declare
   gone core.mandates[] := array(
     select m from core.mandates m
-     where coalesce(m.valid_until, (m.created_at at time zone 'Europe/Amsterdam')::date) < border
+     where coalesce(m.valid_until, private.dutch_day(m.created_at)) < border
        and not exists (select from core.booking_rows r where r.partner_id = m.partner_id and r.connection_id = m.connection_id and r.mandate_id = m.id)
      limit size for update of m skip locked);
 begin
@@ -13906,7 +13979,7 @@ language plpgsql stable
 as $$
 begin
   return (
-    with sold as materialized (
+    with sold as (
       -- sold in that year, or taken back in it
       select k.at, b.quarter, s.price, a.ere / r.ere_per_kwh * k.sign as kwh, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
         from core.allocations a
@@ -13914,14 +13987,14 @@ begin
         join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
         join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
         left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-        cross join lateral (values (s.sold_on, 1), ((v.reversed_at at time zone 'Europe/Amsterdam')::date, -1)) k (at, sign)
+        cross join lateral (values (s.sold_on, 1), (private.dutch_day(v.reversed_at), -1)) k (at, sign)
        where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
-    ), payment as materialized (
-      select (l.paid_at at time zone 'Europe/Amsterdam')::date as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
+    ), payment as (
+      select private.dutch_day(l.paid_at) as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
         from core.payout_parts p
         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
        where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer'
-         and extract(year from l.paid_at at time zone 'Europe/Amsterdam') = yearly_overview.year
+         and extract(year from private.dutch_day(l.paid_at)) = yearly_overview.year
     )
     select json_build_object(
       'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR', 'kwh_sold', round(coalesce(sum(s.kwh), 0), 3),
@@ -13963,10 +14036,10 @@ as $$
       from core.allocations a
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
       left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
-     cross join lateral (values (s.sold_on), ((v.reversed_at at time zone 'Europe/Amsterdam')::date)) k (at)
+     cross join lateral (values (s.sold_on), (private.dutch_day(v.reversed_at))) k (at)
      where a.partner_id = account.partner_id and a.account_id = account.id and k.at is not null
     union
-    select extract(year from l.paid_at at time zone 'Europe/Amsterdam')::int
+    select extract(year from private.dutch_day(l.paid_at))::int
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
      where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer') y
@@ -14042,7 +14115,7 @@ begin
   perform private.refuse_if('statement_not_found', line.id is null);
   return private.kept_document((
     select d from core.documents d where d.partner_id = line.partner_id and d.line_id = line.id),
-    concat_ws('-', 'statement', (line.paid_at at time zone 'Europe/Amsterdam')::date, private.payment_reference(line.id)));
+    concat_ws('-', 'statement', private.dutch_day(line.paid_at), private.payment_reference(line.id)));
 end $$;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
@@ -14166,7 +14239,7 @@ declare
 begin
   select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
   perform private.refuse_if('settlement_not_found', document.id is null);
-  return private.kept_document(document, concat_ws('-', 'settlement', (document.created_at at time zone 'Europe/Amsterdam')::date, left(document.account_id::text, 8)));
+  return private.kept_document(document, concat_ws('-', 'settlement', private.dutch_day(document.created_at), left(document.account_id::text, 8)));
 end $$;
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
@@ -14292,13 +14365,13 @@ as $$ begin return (
 create function private.statement_content(document core.documents) returns json
 language sql stable
 as $$
-  with line as materialized (
+  with line as (
     select l.partner_id, l.id, p.id as part_id, p.account_id, p.amount, l.account_id is null as to_partner, l.paid_at, l.iban_last4
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where p.partner_id = document.partner_id and p.kind = 'customer' and p.account_id = document.account_id
        and (p.line_id = document.line_id or p.id = document.part_id)
-  ), months as materialized (
+  ), months as (
     select r.ean_code, r.period, round(sum(a.ere) / r.ere_per_kwh, 3) as kwh, sum(a.ere) as ere, s.price, sum(a.gross) as gross, sum(a.fee) as fee, sum(a.net) as net
       from line l
       join core.payout_entries e on e.partner_id = l.partner_id and e.part_id = l.part_id and e.sold
@@ -14316,7 +14389,7 @@ as $$
            'customer', private.customer_name(a),
            'logo', private.document_logo(a),
            'reference', private.payment_reference(l.id),
-           'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+           'paid_on', private.dutch_day(l.paid_at),
            'iban_last4', case when not l.to_partner then l.iban_last4 end,
            'paid_to', case when l.to_partner then (select coalesce(t.company ->> 'name', t.name) from core.partners t where t.id = l.partner_id) end,
            'rows', (select coalesce(json_agg(json_build_object(
@@ -15568,7 +15641,7 @@ begin
     return;
   end if;
   return query
-  with asked as materialized (
+  with asked as (
     select u.subject, u.place, row_number() over (partition by u.subject order by u.place) as rank
       from unnest(subjects) with ordinality as u (subject, place)
   ), taken as (
@@ -15653,7 +15726,7 @@ create function private.mail_rate() returns jsonb
 language sql stable
 as $$
   select private.rate_json('mail', 1, 86400,
-    (extract(epoch from (private.today() + 1)::timestamp at time zone 'Europe/Amsterdam' - private.now()) * 1000000)::bigint, false)
+    (extract(epoch from private.dutch_midnight(private.today() + 1) - private.now()) * 1000000)::bigint, false)
 $$;
 
 -- supabase/schemas/outbox/mail/notices.sql
@@ -15790,7 +15863,7 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      make_timestamptz(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1, 0, 0, 0, 'Europe/Amsterdam')));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
   if post ->> 'draft_id' is not null then
@@ -16012,7 +16085,7 @@ grant execute on function api.lease_mail(jsonb, jsonb) to edge_slow;
 create function private.lease_mail(size int, key text) returns json
 language sql security definer
 as $$
-  with due as materialized (
+  with due as (
     select q.partner_id, q.id, key is not null and q.content ->> 'unsubscribe_url' is not null and private.opted_out(q.recipient, key)
              or private.still_opens(q) is not true as unwanted
       from core.mail_outbox q
@@ -16109,7 +16182,7 @@ begin
   until.created_at := coalesce((query #>> '{until,at}')::timestamptz, '-infinity');
   until.user_id    := coalesce((query #>> '{until,id}')::uuid, private.people_tenant());
   return (
-    with shown as materialized (
+    with shown as (
       select a.* from core.attributions a
        where a.partner_id = partner.id and (ids is null or a.user_id = any (ids))
          and (a.created_at, a.user_id) < (after.created_at, after.user_id) and (a.created_at, a.user_id) >= (until.created_at, until.user_id)
@@ -16219,7 +16292,7 @@ declare
 begin
   return (
     -- a connection with each of its mandates, newest first, so that all months are joined once
-    with connection as materialized (
+    with connection as (
       select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until, m.fee_pct * m.partner_share_pct as agreed,
              c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
              row_number() over mandates = 1 as is_first,
@@ -16256,7 +16329,7 @@ begin
         join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
-    ), month as materialized (
+    ), month as (
       select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active, d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
              (d.agreed_kwh + coalesce(b.agreed_kwh, 0)) * coalesce(f.ere_per_kwh, 0) as agreed_ere
         from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh, sum(d.charged) filter (where d.is_first) as charged,
@@ -16301,7 +16374,7 @@ begin
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
-  if last.partner_id is null and pg_try_advisory_xact_lock(hashtextextended('dashboard of ' || partner.id, 0)) then  -- one first reader counts
+  if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
       last.figures := private.count_dashboard(partner.id);
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
@@ -16335,7 +16408,7 @@ language plpgsql security definer
 as $$
 begin
   -- one count at a time
-  if not pg_try_advisory_xact_lock(hashtextextended('dashboards are counted', 0)) then
+  if not private.try_lock('dashboards') then
     return;
   end if;
   select d.partner_id into recount_dashboard.partner_id from core.dashboards d
@@ -16718,14 +16791,14 @@ begin
   perform private.act_as(caller, 'partner');
   select * into last from core.drafts d where d.partner_id = private.partner_id() and d.id = (query ->> 'after')::uuid;
   return (
-    with examined as materialized (
+    with examined as (
       select d as draft, d.id, row_number() over newest as place, private.draft_status(d) as status
         from core.drafts d
        where d.partner_id = private.partner_id() and (last.id is null or (d.created_at, d.id) < (last.created_at, last.id))
          and (named is null or d.id = any (named))
       window newest as (order by d.created_at desc, d.id desc)
        order by d.created_at desc, d.id desc limit private.drafts_examined()
-    ), alike as materialized (
+    ), alike as (
       select e.*, coalesce((e.draft).company_name, (e.draft).contact_name, (e.draft).name, (e.draft).email) as name
         from examined e
        where (query #>> '{for,needs}' is null or private.needs_attention(e.draft) = query #>> '{for,needs}')
@@ -17002,8 +17075,7 @@ begin
       'fee_pct', p.default_fee_pct,
       'share_pct', p.partner_share_pct,
       'iban_last4', p.iban_last4,
-      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
-                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'iban_held_until', case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p))
       from core.partners p where p.id = private.partner_id());
 end $$;
@@ -17037,8 +17109,7 @@ begin
       'who', private.portal_who(),
       'signed_in_recently', private.signed_in_recently(),
       'partner', private.partner_answer(),
-      'iban_held_until', case when p.iban_ciphertext is not null and p.iban_changed_at > private.now() - interval '48 hours'
-                              then private.iso(p.iban_changed_at + interval '48 hours') end,
+      'iban_held_until', case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p),
       'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'), 'disabled', count(*) filter (where e.status = 'disabled'))
                      from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id))
@@ -17066,7 +17137,7 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   return (
-    with page as materialized (
+    with page as (
       select l.*, row_number() over (order by l.id desc) <= size as shown
         from private.partner_log((query ->> 'before')::bigint, size + 1, coalesce((query ->> 'skip')::int, 0)) l
     )
@@ -17642,7 +17713,7 @@ comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$
-  with counted as materialized (
+  with counted as (
     select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date, true)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
@@ -17674,9 +17745,9 @@ language plpgsql stable security definer
 as $$
 begin
   return query
-  with own as materialized (
+  with own as (
     select a.partner_id, a.id from private.own_account_rows() a where of_account is null or a.id = of_account
-  ), unpaid as materialized (
+  ), unpaid as (
     select o.*, a.row_id, p.amount, sum(p.amount) over (partition by o.id) as whole,
            sum(p.amount) over (partition by o.id order by s.arrival, a.id) as up_to
       from own o
@@ -17753,7 +17824,7 @@ begin
         'status', case when o.sold_ere > 0 and o.is_paid then 'paid'
                        when o.sold_ere > 0 then 'sold'
                        when year < this_year or q < begun then 'closed' else 'open' end,
-        'sold_at', private.iso(o.sold_on::timestamp at time zone 'Europe/Amsterdam')) order by q))
+        'sold_at', private.iso(private.dutch_midnight(o.sold_on))) order by q))
     from generate_series(1, begun) q left join own o on o.quarter = make_date(year, 3 * q - 2, 1));
 end $$;
 
@@ -17979,8 +18050,7 @@ as $$
                         where c.partner_id = a.partner_id and c.account_id = a.id
                         order by m.signed_at desc limit 1),
            'iban_last4', a.iban_last4,
-           'iban_held_until', case when a.iban_ciphertext is not null and a.iban_changed_at > private.now() - interval '48 hours'
-                                   then private.iso(a.iban_changed_at + interval '48 hours') end,
+           'iban_held_until', case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
              select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'pending'
                join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
@@ -18042,7 +18112,7 @@ as $$
                 when d.period < private.first_delivery_month() then 'before_ere'
                 when exists (select from core.mandates m
                               where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status = 'revoked'
-                                and d.period between m.valid_from and least(m.valid_until, m.ended_at at time zone 'Europe/Amsterdam')) then 'mandate_ended'
+                                and d.period between m.valid_from and least(m.valid_until, private.dutch_day(m.ended_at))) then 'mandate_ended'
                 else 'outside_mandate' end as why, k.reason
       from month d
       left join lateral (
@@ -18076,7 +18146,7 @@ comment on function private.own_left_out(int) is
 create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
-  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', (l.paid_at at time zone 'Europe/Amsterdam')::date,
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', private.dutch_day(l.paid_at),
                                              'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
     from (select case when d.line_id is not null then l.id end as id, d.part_id, case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
@@ -18085,8 +18155,8 @@ as $$
             left join core.payout_parts t on t.partner_id = d.partner_id and t.id = d.part_id
             join core.payout_lines l on l.partner_id = d.partner_id and l.id = coalesce(d.line_id, t.line_id)
             join core.partners p on p.id = a.partner_id
-           where l.paid_at >= make_date(own_payouts.year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
-             and l.paid_at < make_date(own_payouts.year + 1, 1, 1)::timestamp at time zone 'Europe/Amsterdam'
+           where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
+             and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.own_payouts(int) is
@@ -18123,7 +18193,7 @@ create function private.own_paid(year int) returns json
 language sql stable security definer
 as $$
   select json_build_object(
-    'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= make_date(year, 1, 1)::timestamp at time zone 'Europe/Amsterdam'), 0),
+    'year_eur', coalesce(sum(p.amount) filter (where l.paid_at >= private.dutch_midnight(make_date(year, 1, 1))), 0),
     'all_eur', coalesce(sum(p.amount), 0),
     'debts', (
       select coalesce(json_agg(json_build_object(
@@ -18143,15 +18213,15 @@ create function private.own_progress() returns json
 language sql stable security definer
 as $$
   select coalesce(json_object_agg(a.id, json_build_object(
-           'signed_on', (m.signed_at at time zone 'Europe/Amsterdam')::date,
-           'withdrawn_on', (m.withdrawn_at at time zone 'Europe/Amsterdam')::date,
-           'approved_on', (e.reviewed_at at time zone 'Europe/Amsterdam')::date,
-           'charger_on', (h.since at time zone 'Europe/Amsterdam')::date,
+           'signed_on', private.dutch_day(m.signed_at),
+           'withdrawn_on', private.dutch_day(m.withdrawn_at),
+           'approved_on', private.dutch_day(e.reviewed_at),
+           'charger_on', private.dutch_day(h.since),
            'silent_chargers', h.silent,
            'first_month', e.first_month,
-           'booked_on', (e.booked_at at time zone 'Europe/Amsterdam')::date,
+           'booked_on', private.dutch_day(e.booked_at),
            'sold_on', s.sold_on,
-           'paid_on', (select max((l.paid_at at time zone 'Europe/Amsterdam')::date)
+           'paid_on', (select max(private.dutch_day(l.paid_at))
                          from core.payout_parts p
                          join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
                         where p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
@@ -18246,8 +18316,8 @@ declare
   page      core.charging_sessions[];
 begin
   perform private.act_as(caller, 'session', 'signatory');
-  page := private.own_charging_sessions(one_month::timestamp at time zone 'Europe/Amsterdam',
-                                        (one_month + interval '1 month') at time zone 'Europe/Amsterdam', null, true, query);
+  page := private.own_charging_sessions(private.dutch_midnight(one_month),
+                                        private.dutch_midnight((one_month + interval '1 month')::date), null, true, query);
   return json_build_object(
     'email', private.own_email(),
     'year', year,
@@ -18541,7 +18611,7 @@ begin
   perform private.store_iban(account.id, request -> 'iban');
   perform private.notify(account.id, 'payout_iban_changed', 'payout_iban_changed:' || account.id || ':' || gen_random_uuid(),
                          jsonb_build_object('iban_last4', request #>> '{iban,last4}', 'by', 'signatory',
-                                            'held_until', private.iso(private.now() + interval '48 hours')));
+                                            'held_until', private.iso(private.iban_held_until(private.now()))));
   return json_build_object('ok', true);
 end $$;
 comment on function api.change_signed_iban(jsonb, jsonb) is
@@ -20001,11 +20071,7 @@ create function private.hold_names(owner uuid, taken boolean default false) retu
 language plpgsql
 as $$
 begin
-  if taken then
-    perform pg_advisory_xact_lock(hashtextextended('names of ' || owner, 0));
-  else
-    perform pg_advisory_xact_lock_shared(hashtextextended('names of ' || owner, 0));
-  end if;
+  perform private.lock('charger_names', owner::text, shared => not taken);
 end $$;
 
 -- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.
@@ -20410,7 +20476,7 @@ comment on function private.lease_ocpi_pulls(int) is 'Leases pulls that are due,
 create function private.ocpi_pull_from(link core.ocpi_connections) returns timestamptz
 language sql stable
 as $$
-  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', link.created_at at time zone 'Europe/Amsterdam')::date))
+  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', private.dutch_day(link.created_at))::date))
 $$;
 
 create function api.lease_ocpi_pulls(caller jsonb, batch jsonb) returns json
@@ -21568,7 +21634,7 @@ declare
   newest core.uploads;
 begin
   -- one file of a client at a time, so that equal ones find the first stored
-  perform pg_advisory_xact_lock(hashtextextended('uploads of ' || private.client_id(), 0));
+  perform private.lock('uploads', private.client_id()::text);
   select * into upload from core.uploads u where u.partner_id = private.partner_id() and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once
     return private.upload_answer(upload) || '{"idempotent": true}';
@@ -21678,7 +21744,7 @@ begin
   if serial_number is null then
     return true;
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('charger ' || brand || ' ' || serial_number, 0));
+  perform private.lock('serial_number', brand || ' ' || serial_number);
   return not private.charger_taken(brand, serial_number);
 end $$;
 comment on function private.reserve_serial_number(text, text) is
@@ -21688,7 +21754,7 @@ create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('ocpp_identity ' || identity, 0));
+  perform private.lock('ocpp_identity', identity);
   return (private.charger_by_identity(identity)).id is null;
 end $$;
 comment on function private.reserve_ocpp_identity(text) is
@@ -21703,7 +21769,7 @@ begin
     perform from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
   else
     -- a person may have chargers and no account yet
-    perform pg_advisory_xact_lock(hashtextextended('chargers of ' || person, 0));
+    perform private.lock('chargers', person::text);
   end if;
 end $$;
 
@@ -22018,7 +22084,7 @@ begin
     with current as materialized (
       select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
-    ), news as materialized (
+    ), news as (
       -- what was reversed whole is not listed any more
       select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
              coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
@@ -22116,7 +22182,7 @@ begin
   owner := private.owner_id();
   connection := private.lock_for_delivery((input ->> 'account_id')::uuid, (input ->> 'connection_id')::uuid);
 
-  with judged as materialized (
+  with judged as (
     select m.period, m.handed, m.total_kwh, m.session_count,
            d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
            case when m.period > today then 'future_period'
@@ -22156,41 +22222,6 @@ comment on function api.ingest_months(jsonb, jsonb) is
 -- supabase/schemas/months/months.sql
 
 -- Delivered months: one total a connection and month, with the raw deliveries and every replaced value kept for audit.
-
--- Replaces a foreign key (partner_id, delivery_id). It is checked once for each delivery that a statement names: row by row that took a
--- quarter of a batch of 240 months. Nobody else sees a delivery before its months, so nothing is deleted between the two checks.
-
-create function private.require_delivery() returns trigger
-language plpgsql security definer
-as $$
-begin
-  if exists (
-    select from (select distinct w.partner_id, w.delivery_id from written w where w.delivery_id is not null) named
-     where not exists (select from core.deliveries d where d.partner_id = named.partner_id and d.id = named.delivery_id)) then
-    raise exception 'the delivery that a month refers to is not there' using errcode = 'foreign_key_violation', table = 'delivered_months';
-  end if;
-  return null;
-end $$;
-comment on function private.require_delivery() is
-  'Refuses months whose delivery is missing in their tenant. Definer, because, like a foreign key, it looks past row-level security.';
-create trigger require_delivery_inserted after insert on core.delivered_months
-  referencing new table as written for each statement execute function private.require_delivery();
-create trigger require_delivery_updated after update on core.delivered_months
-  referencing new table as written for each statement execute function private.require_delivery();
-
-create function private.keep_delivery() returns trigger
-language plpgsql security definer
-as $$
-begin
-  if exists (select from deleted d join core.delivered_months m on m.partner_id = d.partner_id and m.delivery_id = d.id) then
-    raise exception 'months refer to a delivery, which is kept' using errcode = 'foreign_key_violation', table = 'deliveries';
-  end if;
-  return null;
-end $$;
-comment on function private.keep_delivery() is
-  'Refuses to delete a delivery that months refer to. Nothing changes its key. Definer, because, like a foreign key, it looks past row-level security.';
-create trigger keep_delivery after delete on core.deliveries
-  referencing old table as deleted for each statement execute function private.keep_delivery();
 
 -- Deliveries count from 2026-01.
 create function private.first_delivery_month() returns date
@@ -22678,7 +22709,7 @@ begin
       end loop;
       perform private.review_registration(connection,
         -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends on the day
-        case when array_remove(private.closed_gates(connection), 'iban_present') = '{}' then 'goedgekeurd' else 'afgekeurd' end);
+        case when (private.gates_of(connection)).closed_for_approval = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
     perform private.set_tenant(null);
@@ -22710,9 +22741,9 @@ begin
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend', json_build_object(
-    'registration_status', connection.registration_status, 'closed_gates', private.closed_gates(connection)));
+    'registration_status', connection.registration_status, 'closed_gates', (private.gates_of(connection)).closed));
   perform private.review_registration(connection, outcome);
-  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', private.closed_gates(connection));
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', (private.gates_of(connection)).closed);
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
   'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';
@@ -23148,7 +23179,7 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   -- a running import ends before the reset, or starts after it
-  perform private.lock_imports(private.partner_id());
+  perform private.lock('imports', private.partner_id()::text);
   select * into erased from private.erase_customers(private.partner_id(), null, input ->> 'key');
   perform private.erase_books(private.partner_id());
   delete from core.charger_names n where n.partner_id = private.partner_id();
@@ -23222,7 +23253,7 @@ declare
   tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
-    with settled as materialized (
+    with settled as (
       select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh, c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered' and r.account_id = any (accounts)
@@ -23302,6 +23333,8 @@ begin
     select extract(year from quarter), f.renewable_share from core.ere_factors f
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
+    -- both before the year of either, as the operator does
+    perform private.lock('booking', t.id || ' ' || quarter) from (select t.id from unnest(array[house, partner]) t (id) order by t.id) t;
   end if;
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
@@ -23343,7 +23376,7 @@ create function private.virtual_charging_sessions(virtual core.virtual_chargers,
 language plpgsql stable
 as $$
 declare
-  started constant timestamptz := virtual.since::timestamp at time zone 'Europe/Amsterdam';
+  started constant timestamptz := private.dutch_midnight(virtual.since);
   lasts   constant bigint := ceil(virtual.wh_per_session * 3.6 / virtual.power_kw);
   slot    bigint;
 begin
