@@ -35,8 +35,6 @@ end $$;
 -- Adds up a booking again, and the year of its accounts, its row locked: the last step of every change to it.
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql
--- Looks up by key, from the rows of the booking on: the planner would read tables whole that were empty a moment ago: 1.8 times the rows of a sale.
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   year     constant int := (select extract(year from b.quarter) from core.bookings b where b.partner_id = tenant and b.id = booking);

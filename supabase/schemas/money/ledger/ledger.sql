@@ -15,7 +15,6 @@ end $$;
 -- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same entry.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set work_mem = '64MB'
 as $$
 declare
   written int;
