@@ -10344,8 +10344,6 @@ end $$;
 -- Adds up a booking again, and the year of its accounts, its row locked: the last step of every change to it.
 create function private.sum_booking(tenant uuid, booking uuid) returns void
 language plpgsql
--- Looks up by key, from the rows of the booking on: the planner would read tables whole that were empty a moment ago: 1.8 times the rows of a sale.
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 declare
   year     constant int := (select extract(year from b.quarter) from core.bookings b where b.partner_id = tenant and b.id = booking);
@@ -11038,7 +11036,6 @@ end $$;
 -- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same entry.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
-set work_mem = '64MB'
 as $$
 declare
   written int;
@@ -12311,7 +12308,6 @@ end $$;
 -- Takes back what of a sale was not paid out, or with recover all of it: later payouts settle the negative balance. Its booking is locked.
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
-set enable_seqscan = off  -- else taking back a sale of 400 accounts reads 4 times as many rows
 as $$
 declare
   paid     uuid[] := private.paid_out_allocations(sale);
