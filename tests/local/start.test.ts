@@ -55,6 +55,39 @@ async function gone(...pids: (number | undefined)[]) {
   return pids.every((pid) => pid === undefined || !identify(pid));
 }
 
+test("a data folder of another baseline is left as it is: npm start says so, and offers --fresh", async () => {
+  const there = await place({ prepared: true });
+  const { passwords } = JSON.parse(readFileSync(join(there.data_dir, "secrets.json"), "utf8"));
+  /** As the role that migrates, which still has the password of the template: a start would give it another. */
+  const inFolder = async (statement: string) => {
+    const server = await startPostgres({
+      folder: join(there.data_dir, "postgres"),
+      password: passwords.supabase_admin,
+      durable: true,
+      log_file: join(there.data_dir, "postgres.log"),
+    });
+    try {
+      const client = await connected(server.url("postgres", "postgres", PASSWORDS.postgres));
+      return (await client.query(statement).finally(() => client.end())).rows;
+    } finally {
+      await server.stop();
+    }
+  };
+  try {
+    await inFolder("update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'");
+    const refused = run(...there.args);
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain("made by other migrations than those in supabase/migrations: ");
+    expect(refused.output()).toContain("_baseline.sql has changed since. Nothing was changed.");
+    expect(refused.output()).toContain(`${there.data_dir}, or throw its data away: npm start -- --fresh`);
+    expect(await inFolder("select count(*)::int as demo from core.partners where slug = 'demo'")).toEqual([
+      { demo: 0 },
+    ]);
+  } finally {
+    await there.remove();
+  }
+});
+
 describe("one data folder over several starts", () => {
   let here: Place;
   let stack: Stack;
@@ -272,39 +305,6 @@ describe("one data folder over several starts", () => {
         expect(refused.output()).toContain(`The data folder ${there.data_dir} is of the ${host} host`);
         expect(refused.output()).toMatch(/--data-dir.*--fresh/s);
       }
-    } finally {
-      await there.remove();
-    }
-  });
-
-  test("a data folder of another baseline is left as it is: npm start says so, and offers --fresh", async () => {
-    const there = await place({ prepared: true });
-    const { passwords } = JSON.parse(readFileSync(join(there.data_dir, "secrets.json"), "utf8"));
-    /** As the role that migrates, which still has the password of the template: a start would give it another. */
-    const inFolder = async (statement: string) => {
-      const server = await startPostgres({
-        folder: join(there.data_dir, "postgres"),
-        password: passwords.supabase_admin,
-        durable: true,
-        log_file: join(there.data_dir, "postgres.log"),
-      });
-      try {
-        const client = await connected(server.url("postgres", "postgres", PASSWORDS.postgres));
-        return (await client.query(statement).finally(() => client.end())).rows;
-      } finally {
-        await server.stop();
-      }
-    };
-    try {
-      await inFolder("update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'");
-      const refused = run(...there.args);
-      expect(await refused.exit).toBe(1);
-      expect(refused.output()).toContain("made by other migrations than those in supabase/migrations: ");
-      expect(refused.output()).toContain("_baseline.sql has changed since. Nothing was changed.");
-      expect(refused.output()).toContain(`${there.data_dir}, or throw its data away: npm start -- --fresh`);
-      expect(await inFolder("select count(*)::int as demo from core.partners where slug = 'demo'")).toEqual([
-        { demo: 0 },
-      ]);
     } finally {
       await there.remove();
     }
