@@ -16,7 +16,7 @@ begin;
 -- A function in plpgsql keeps its plans for the life of the connection. A function in SQL is planned again in every statement that calls
 -- it, unless the planner inlines it, which a set search_path forbids. So what every request runs is plpgsql, or a view.
 
--- A body may name what a later file creates. `npm run migration` checks all bodies once everything is loaded.
+-- A body may name what a later file creates. A test checks all bodies once everything is loaded.
 set check_function_bodies = off;
 
 create schema core;
