@@ -138,6 +138,16 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
       expect(complete.said).toContain(found);
   });
 
+  test("goes no further where the database was made by other migrations", async () => {
+    const history = "supabase_migrations.schema_migrations";
+    await project.admin.query(`update ${history} set statements[2] = statements[2] || ' -- older'`);
+    const { code, said: refused } = await deploy([...walk, "--yes"]);
+    await project.admin.query(`update ${history} set statements[2] = left(statements[2], -length(' -- older'))`);
+    expect(code).toBe(1);
+    expect(refused).toContain("_baseline.sql has changed since. Nothing was changed.");
+    expect(refused).not.toContain("are applied");
+  });
+
   test("keeps what is secret in files that only their owner may read, and says none of it", () => {
     for (const name of ["answers", "functions", "operator", "first_partner"])
       expect(statSync(file(name)).mode & 0o777).toBe(0o600);
