@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { callFor } from "#shared/foundation/call.ts";
+import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import type { Rate } from "#shared/foundation/rate.ts";
@@ -8,13 +9,21 @@ import { type Admission, admissionOf } from "./admit.ts";
 import { MAX_BODY, parseJson, readBytes, readMultipart, readParameters, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
 import { type Context, type Endpoint, errorsOf, isFile, type Result } from "./endpoint.ts";
-import { errorResponse, setRateHeaders } from "./headers.ts";
+import { errorResponse, type Heads, setRateHeaders } from "./headers.ts";
 import { ruleText } from "./rules.ts";
-import type { Note, Surface } from "./serve.ts";
 
+/** Data for the request's one log line, filled in along the way, and how much of an unread body we read. */
+export type Note = {
+  request_id: string;
+  endpoint?: string;
+  caller?: Caller;
+  readOn?: "replica" | undefined;
+  refusal?: ApiError;
+  max_body: number;
+};
 /** Answers a request for an endpoint: admits its caller, reads and checks what was sent, and runs it. */
 export async function answer(
-  surface: Surface,
+  surface: Heads,
   endpoint: Endpoint,
   request: Request,
   params: Record<string, string>,

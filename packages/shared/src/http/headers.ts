@@ -1,6 +1,13 @@
 import { ApiError } from "#shared/foundation/errors.ts";
 import { type Rate, remaining, resetsIn } from "#shared/foundation/rate.ts";
-import type { Surface } from "./serve.ts";
+
+/** What of a surface decides about headers and the form of errors. */
+export type Heads = {
+  /** Whether browsers of other origins may read the answers: safe where nothing reads a cookie (docs/security.md). */
+  cors?: boolean;
+  /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
+  errors?: "oauth";
+};
 
 /** A year, for this host only: we do not decide for other hosts of its domain. */
 export const HSTS = ["Strict-Transport-Security", "max-age=31536000"] as const;
@@ -27,7 +34,7 @@ export const preflight = (request: Request) =>
   });
 
 /** The headers of every answer of a surface. */
-export const headersOf = ({ cors, errors }: Surface): readonly (readonly [string, string])[] =>
+export const headersOf = ({ cors, errors }: Heads): readonly (readonly [string, string])[] =>
   Object.entries({
     "X-Content-Type-Options": "nosniff",
     ...(cors ? READABLE_ANYWHERE : {}),
@@ -49,7 +56,7 @@ export function withHeaders(answer: Response, headers: readonly (readonly [strin
 
 /** The answer to a refused request: the body of the error table, and the headers that go with its code. */
 export function errorResponse(
-  surface: Surface,
+  surface: Heads,
   { request_id, refusal }: { request_id: string; refusal?: ApiError },
 ): Response {
   const error = refusal ?? new ApiError("internal_error");

@@ -4,16 +4,16 @@ import type { Caller } from "#shared/foundation/caller.ts";
 import { type Environment, readEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import { consoleLog, logRequest } from "#shared/foundation/log.ts";
-import { answer } from "./answer.ts";
+import { answer, type Note } from "./answer.ts";
 import { dropBody, MAX_BODY } from "./body.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { errorResponse, HSTS, headersOf, NO_STORE, preflight, withHeaders } from "./headers.ts";
+import { errorResponse, type Heads, HSTS, headersOf, NO_STORE, preflight, withHeaders } from "./headers.ts";
 
 type Method = "GET" | "POST" | "DELETE";
 type Route = `${Method} /${string}`;
 
 /** The routes of one edge function, as plain data: documents, tests and tools can read them without running it. */
-export type Surface = {
+export type Surface = Heads & {
   /** The function's name; hosted, it is the first segment of every path. */
   slug: string;
   /** A heading and a sentence about it, for the document. */
@@ -29,10 +29,6 @@ export type Surface = {
   endpoints: Readonly<Record<Route, () => Promise<Endpoint>>>;
   /** The only host where it exists; on the other host its routes return 404. */
   host?: Caller["host"];
-  /** Whether browsers of other origins may read the answers: safe where nothing reads a cookie (docs/security.md). */
-  cors?: boolean;
-  /** `oauth` writes error bodies as RFC 6749 section 5.2 does, and forbids storing every answer. */
-  errors?: "oauth";
   /** Pages under a path, for people. The first request loads them. */
   pages?: { under: `/${string}`; load: () => Promise<Pages> };
 };
@@ -47,15 +43,6 @@ export type Pages = {
   routes: (environment: Environment) => Hono;
 };
 
-/** Data for the request's one log line, filled in along the way, and how much of an unread body we read. */
-export type Note = {
-  request_id: string;
-  endpoint?: string;
-  caller?: Caller;
-  readOn?: "replica" | undefined;
-  refusal?: ApiError;
-  max_body: number;
-};
 type Env = { Variables: { note: Note; environment: Environment } };
 
 /** The function itself: `Deno.serve(serve(surface).fetch)`. The environment is read at the first request, not at import. */
