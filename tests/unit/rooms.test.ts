@@ -133,9 +133,10 @@ const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .map((file) => ({
     file,
     rank: ROOMS.indexOf(file.split("/")[0] ?? ""),
+    lines: readFileSync(folder + file, "utf8").split("\n"),
     sql: readFileSync(folder + file, "utf8")
       .replace(/--.*$/gm, "")
-      .replace(/^comment on [^;]*?\bis\s+'(?:[^']|'')*';/gm, ""),
+      .replace(/^comment on [^;']*\bis\s+(?:'(?:[^']|'')*'\s*)+;/gm, ""),
   }));
 
 /** The first room that makes each table, view, type and function. */
@@ -166,4 +167,11 @@ test("every exception is needed", () => {
   const used = new Set(upward.map(({ from, name }) => `${exception(from, name)?.because}: ${name}`));
   const listed = UPWARD.flatMap(({ because, to }) => to.map((name) => `${because}: ${name}`));
   expect(listed.filter((each) => !used.has(each))).toEqual([]);
+});
+
+test("no line of a schema file is over 120 characters", () => {
+  const long = files.flatMap(({ file, lines }) =>
+    lines.flatMap((line, index) => (line.length > 120 ? [`${file}:${index + 1}`] : [])),
+  );
+  expect(long).toEqual([]);
 });

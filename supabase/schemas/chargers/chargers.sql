@@ -5,20 +5,23 @@ create function private.charger_name(charger core.chargers) returns text
 language sql stable
 as $$
   select coalesce(charger.nickname,
-    (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id), charger.ocpp_identity, 'Charger')
+    (select concat_ws(' ', m.brand, m.model) from core.charger_models m where m.id = charger.catalog_charger_id),
+        charger.ocpp_identity, 'Charger')
 $$;
 
 create function private.charger_by_identity(identity text) returns core.chargers
 language sql stable security definer
 as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
-comment on function private.charger_by_identity(text) is 'Finds a charger before its tenant is known; definer only for that.';
+comment on function private.charger_by_identity(text) is
+  'Finds a charger before its tenant is known; definer only for that.';
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
 language plpgsql stable security definer
 as $$
 begin
   return exists (select from core.chargers h
-                  where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number and h.status = 'active');
+                  where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number
+                      and h.status = 'active');
 end $$;
 comment on function private.charger_taken(text, text) is
   'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
@@ -34,7 +37,8 @@ begin
   return not private.charger_taken(brand, serial_number);
 end $$;
 comment on function private.reserve_serial_number(text, text) is
-  'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers wait. Call this before storing an active charger.';
+  'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
+  'wait. Call this before storing an active charger.';
 
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
@@ -46,7 +50,8 @@ end $$;
 comment on function private.reserve_ocpp_identity(text) is
   'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
--- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a connection.
+-- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a
+-- connection.
 create function private.lock_chargers(account uuid, person uuid) returns void
 language plpgsql
 as $$
@@ -59,7 +64,8 @@ begin
   end if;
 end $$;
 
--- Refuses an eleventh active charger of a person, or without person, of a CPO client's account. Else returns how many there are.
+-- Refuses an eleventh active charger of a person, or without person, of a CPO client's account. Else returns how many
+-- there are.
 create function private.require_charger_room(account uuid, person uuid) returns int
 language plpgsql
 as $$
@@ -81,20 +87,24 @@ create function private.emit_charger(type text, charger core.chargers) returns v
 language plpgsql security definer
 as $$
 declare
-  about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id, 'mid_eligible', charger.mid_eligible);
+  about constant jsonb := jsonb_build_object('charger_id', charger.id, 'connection_id', charger.connection_id,
+                                             'mid_eligible', charger.mid_eligible);
 begin
   if charger.account_id is not null then
     perform private.emit_of(charger.partner_id, emit_charger.type, charger.account_id, charger.id, about);
   else
-    perform private.append_event(t.partner_id, t.partner_id, emit_charger.type, charger.id, about - 'charger_id' - 'connection_id', t.user_id)
+    perform private.append_event(t.partner_id, t.partner_id, emit_charger.type, charger.id,
+                                 about - 'charger_id' - 'connection_id', t.user_id)
        from core.attributions t where t.user_id = charger.user_id;
   end if;
 end $$;
 comment on function private.emit_charger(text, core.chargers) is
-  'Writes an event of a charger, also of a person without an account. Definer, because a person''s partner is another tenant.';
+  'Writes an event of a charger, also of a person without an account. Definer, because a person''s partner is another '
+  'tenant.';
 
 -- Adds a charger to the acting person's account: {catalog_charger_id, serial_number, power_kw?}; null without a model.
-create function private.add_own_charger(account uuid, connection uuid, chosen jsonb, details jsonb default '{}') returns uuid
+create function private.add_own_charger(account uuid, connection uuid, chosen jsonb,
+                                        details jsonb default '{}') returns uuid
 language plpgsql
 as $$
 declare
@@ -107,15 +117,18 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number, mid_eligible, nickname, power_kw)
-  values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand, chosen ->> 'serial_number', model.mid_meter,
+  insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
+                             mid_eligible, nickname, power_kw)
+  values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,
+          chosen ->> 'serial_number', model.mid_meter,
           left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
   returning * into charger;
   perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
   return charger.id;
 end $$;
 
--- Stores once what a charger's BootNotification says: the model, and whether its meter is MID. Its earlier sessions count from then on.
+-- Stores once what a charger's BootNotification says: the model, and whether its meter is MID. Its earlier sessions
+-- count from then on.
 create function private.identify_charger(charger core.chargers, boot jsonb) returns void
 language plpgsql
 as $$

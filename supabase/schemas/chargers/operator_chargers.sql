@@ -26,7 +26,8 @@ as $$
            where h.status = 'active' and h.mid_eligible is null
            order by h.created_at, h.id limit coalesce((input ->> 'limit')::int, 50)) h
 $$;
-comment on function ops.charger_list(jsonb) is 'Chargers whose MID evidence the operator must judge, oldest first: {limit?} to {chargers}.';
+comment on function ops.charger_list(jsonb) is
+  'Chargers whose MID evidence the operator must judge, oldest first: {limit?} to {chargers}.';
 
 create function ops.charger_confirm_mid(input jsonb) returns json
 language plpgsql security definer
@@ -39,7 +40,8 @@ declare
 begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger') for update;
+   where h.partner_id = any (array(select p.id from core.partners p))
+       and h.id = private.as_uuid(input ->> 'charger') for update;
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
   perform private.set_tenant(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;
@@ -51,9 +53,11 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
     perform private.audit('charger.mid_confirmed', charger.id,
                           jsonb_build_object('mid_eligible', wanted, 'evidence', left(input ->> 'evidence', 200)));
-    perform private.emit_charger('charger.mid_confirmed', charger), private.advance_registration(charger.account_id, wanted);
+    perform private.emit_charger('charger.mid_confirmed', charger),
+        private.advance_registration(charger.account_id, wanted);
   end if;
   return json_build_object('changed', changed, 'charger', private.charger_row(charger));
 end $$;
 comment on function ops.charger_confirm_mid(jsonb) is
-  'Judges the evidence of a MID meter if the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, charger}.';
+  'Judges the evidence of a MID meter if the catalogue leaves it open: {charger, no_mid?, evidence?} to {changed, '
+  'charger}.';

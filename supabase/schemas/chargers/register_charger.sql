@@ -14,7 +14,8 @@ as $$
   from core.charger_models m where m.id = charger.catalog_charger_id
 $$;
 
--- The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are sent.
+-- The catalogue model of {catalog_charger_id} or {ocpp_vendor, ocpp_model, ocpp_meter_type}; the id wins if both are
+-- sent.
 create function private.choose_model(input jsonb) returns core.charger_models
 language plpgsql
 as $$
@@ -56,7 +57,8 @@ begin
   return case when charger.id is not null then private.charger_answer(charger, true) end;
 end $$;
 comment on function api.repeat_charger(jsonb, jsonb) is
-  'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, null if it is new.';
+  'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, '
+  'null if it is new.';
 
 create function api.register_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -93,9 +95,11 @@ begin
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
 
   insert into core.chargers
-    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model, ocpp_meter_type, mid_eligible, power_kw)
+    (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,
+     ocpp_meter_type, mid_eligible, power_kw)
   values
-    (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor', input ->> 'ocpp_model',
+    (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor',
+     input ->> 'ocpp_model',
      input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric)
   returning * into charger;
   perform private.advance_registration(account, true);
@@ -104,4 +108,5 @@ begin
   return private.charger_answer(charger, false);
 end $$;
 comment on function api.register_charger(jsonb, jsonb) is
-  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, serial_number, external_ref, power_kw, evses}. Stores parked sessions that name it.';
+  'POST /v1/chargers: {account_id, connection_id, catalog_charger_id | ocpp_vendor, ocpp_model, ocpp_meter_type, '
+  'serial_number, external_ref, power_kw, evses}. Stores parked sessions that name it.';

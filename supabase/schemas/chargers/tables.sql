@@ -26,10 +26,13 @@ create table core.chargers (
   ocpp_refused_at    timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_owner_key unique (partner_id, id, owner_id),
-  constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
-  constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
+      references core.accounts (partner_id, id, owner_id),
+  constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id)
+      references core.connections (partner_id, id, owner_id),
   constraint chargers_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
-  constraint chargers_owner check (case when user_id is null then num_nulls(account_id, connection_id, catalog_charger_id, brand) = 0
+  constraint chargers_owner check (case when user_id is null then num_nulls(account_id, connection_id,
+                                                                            catalog_charger_id, brand) = 0
                                         else owner_id = user_id end),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
@@ -44,16 +47,23 @@ create table core.chargers (
   constraint chargers_active_stands check (status = 'removed' or removed_at is null)
 );
 comment on table core.chargers is
-  'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number is upper-case without spaces. One account only, across all tenants, has a brand and serial number active.';
-comment on column core.chargers.mid_eligible is 'Null while the operator must judge the evidence of a MID meter: it opens no gate.';
-comment on column core.chargers.power_kw is 'The most it delivers to one car; null if unknown. Sessions are judged by it.';
-comment on column core.chargers.removed_at is 'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
+  'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number '
+  'is upper-case without spaces. One account only, across all tenants, has a brand and serial number active.';
+comment on column core.chargers.mid_eligible is
+  'Null while the operator must judge the evidence of a MID meter: it opens no gate.';
+comment on column core.chargers.power_kw is
+  'The most it delivers to one car; null if unknown. Sessions are judged by it.';
+comment on column core.chargers.removed_at is
+  'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
 comment on column core.chargers.ocpp_password_hash is
-  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway checks it.';
-comment on column core.chargers.ocpp_refused_at is 'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
+  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
+  'checks it.';
+comment on column core.chargers.ocpp_refused_at is
+  'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by private.reserve_ocpp_identity
+-- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
+-- private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (partner_id, account_id);

@@ -1,6 +1,7 @@
 -- The caller of this transaction, and the tenant that row-level security reads.
 
--- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check behind the scopes.
+-- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check
+-- behind the scopes.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
@@ -31,9 +32,11 @@ begin
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
   ignored := set_config('app.owner_id',    case when kind in ('cpo', 'ocpi') then client else person end, true);
-  -- Whoever comes by a link sees all of a tenant only from private.set_tenant_and_see_all on. Nobody is the people's tenant as a partner: it holds what
-  -- people own.
-  ignored := set_config('app.sees_whole_tenant', case when kind = 'worker' or kind = 'partner' and admitted ->> 'partner_id' <> private.people_tenant()::text
+  -- Whoever comes by a link sees all of a tenant only from private.set_tenant_and_see_all on. Nobody is the people's
+  -- tenant as a partner: it holds what people own.
+  ignored := set_config('app.sees_whole_tenant',
+                        case when kind = 'worker' or kind = 'partner'
+                             and admitted ->> 'partner_id' <> private.people_tenant()::text
                                             then 'true' else '' end, true);
   ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
   ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
@@ -51,7 +54,8 @@ create function private.set_tenant_and_see_all(partner uuid) returns void
 language plpgsql
 as $$
 begin
-  perform private.set_tenant(partner), set_config('app.sees_whole_tenant', case when partner = private.people_tenant() then '' else 'true' end, true);
+  perform private.set_tenant(partner),
+      set_config('app.sees_whole_tenant', case when partner = private.people_tenant() then '' else 'true' end, true);
 end $$;
 
 -- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
@@ -62,7 +66,8 @@ as $$
          set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.sees_whole_tenant', '', true)
 $$;
 
--- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took 1.1).
+-- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took
+-- 1.1).
 
 -- The tenant of this transaction; null matches no row.
 create function private.partner_id() returns uuid
@@ -79,7 +84,8 @@ create function private.user_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.user_id', true), '')::uuid;
 
--- The person or CPO client that owns what this transaction writes. Null if a partner, the worker or the bearer of a link acts.
+-- The person or CPO client that owns what this transaction writes. Null if a partner, the worker or the bearer of a
+-- link acts.
 create function private.owner_id() returns uuid
 language sql stable parallel safe
 return nullif(current_setting('app.owner_id', true), '')::uuid;
@@ -95,7 +101,8 @@ create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal. An application sees pseudonyms of whom it brought (specification section 5).
+-- Whether a partner asks by its key or in its portal. An application sees pseudonyms of whom it brought (specification
+-- section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
@@ -105,10 +112,12 @@ create function private.signatory() returns text
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.signatory', true), ''); end $$;
 
--- Whether the person signed in within 15 minutes: who finds an open browser redirects no money. Always true for a token.
+-- Whether the person signed in within 15 minutes: who finds an open browser redirects no money. Always true for a
+-- token.
 create function private.signed_in_recently() returns boolean
 language plpgsql stable
-as $$ begin return coalesce(nullif(current_setting('app.signed_in_at', true), '')::timestamptz >= private.now() - interval '15 minutes', true); end $$;
+as $$ begin return coalesce(nullif(current_setting('app.signed_in_at', true),
+                                   '')::timestamptz >= private.now() - interval '15 minutes', true); end $$;
 
 -- Refuses with recent_sign_in_required unless private.signed_in_recently.
 create function private.require_recent_sign_in() returns void

@@ -1,4 +1,5 @@
--- Bodies of this form are parsed when the function is made: they need no search_path, and the planner writes them into calling queries.
+-- Bodies of this form are parsed when the function is made: they need no search_path, and the planner writes them into
+-- calling queries.
 
 -- The only clock of the rules. Tests replace this one function in their own copy of the database to travel in time.
 create function private.now() returns timestamptz
@@ -25,7 +26,8 @@ create function private.next_quarter(quarter date) returns date
 language sql immutable parallel safe
 return (quarter + interval '3 months')::date;
 
--- A moment as the API writes it: UTC, no fraction, Z. 0.5 us, where to_char takes 0.9 and a function call took 1.6: lists are full of them.
+-- A moment as the API writes it: UTC, no fraction, Z. 0.5 us, where to_char takes 0.9 and a function call took 1.6:
+-- lists are full of them.
 create function private.iso(moment timestamptz) returns text
 language sql stable parallel safe
 return substr(to_json(moment at time zone 'UTC')::text, 2, 19) || 'Z';

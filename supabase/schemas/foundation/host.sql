@@ -5,7 +5,8 @@ create function private.server() returns text
 language plpgsql
 as $$
 begin
-  return (select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), 'core.deployment'::regclass::oid) from pg_control_system() c);
+  return (select concat_ws(' ', c.system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
+                           'core.deployment'::regclass::oid) from pg_control_system() c);
 exception when insufficient_privilege then
   perform private.refuse('server_unknown');
 end $$;
@@ -22,10 +23,13 @@ create table core.deployment (
   constraint deployment_key_prefix_shape check (key_prefix ~ '^[a-z]{2,12}$')
 );
 comment on table core.deployment is
-  'One row: the host of this database, which the operator set before the first partner. Customers of the two hosts never share a database.';
-comment on column core.deployment.key_prefix is 'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
+  'One row: the host of this database, which the operator set before the first partner. Customers of the two hosts '
+  'never share a database.';
+comment on column core.deployment.key_prefix is
+  'The prefix of this deployment''s keys, as KEY_PREFIX of its functions, for keys that the operator makes.';
 comment on column core.deployment.pays_from is
-  'The server that may pay out, as private.server says it. On another one payments to the bank may be missing, so an operator must say that none is.';
+  'The server that may pay out, as private.server says it. On another one payments to the bank may be missing, so an '
+  'operator must say that none is.';
 create policy "every function may know the host" on core.deployment for select to api_owner using (true);
 grant select on core.deployment to api_owner;
 
@@ -46,7 +50,8 @@ begin
     raise exception 'this database does not know its host' using errcode = 'cannot_connect_now',
       hint = 'the operator says it once: host set sandbox, or host set production';
   elsif claimed <> host then
-    raise exception 'API_HOST is %, and this database belongs to the % host', claimed, host using errcode = 'cannot_connect_now';
+    raise exception 'API_HOST is %, and this database belongs to the % host', claimed,
+        host using errcode = 'cannot_connect_now';
   end if;
 end $$;
 

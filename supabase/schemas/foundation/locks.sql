@@ -3,9 +3,11 @@
 create type private.lock_kind as enum (
   -- a run of retention
   'retention',
-  -- the imports of a partner; one of four places for long ones, in a lock table of 3,840 entries; each e-mail address of an import
+  -- the imports of a partner; one of four places for long ones, in a lock table of 3,840 entries; each e-mail address
+  -- of an import
   'imports', 'long_imports', 'address',
-  -- who pays out. Shared: who takes back a sale, and the sandbox, which then takes the lock of its partner. Before any row is locked.
+  -- who pays out. Shared: who takes back a sale, and the sandbox, which then takes the lock of its partner. Before any
+  -- row is locked.
   'payouts', 'sandbox_payouts',
   -- the cpo_external_ref of a client's new account; an EAN
   'account', 'ean',
@@ -23,7 +25,8 @@ create type private.lock_kind as enum (
   'audit_seal', 'dashboard', 'dashboards'
 );
 comment on type private.lock_kind is
-  'What private.lock locks. A transaction takes kinds in this order, and keys of a kind in theirs, so that no two wait for each other.';
+  'What private.lock locks. A transaction takes kinds in this order, and keys of a kind in theirs, so that no two wait '
+  'for each other.';
 
 -- Until the transaction ends nobody else has the lock of this kind and key. Shared: others may share it.
 create function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void

@@ -1,7 +1,9 @@
--- How an operator's function begins. ops functions take one jsonb and answer one json. They are definers that cross tenants, and still set
--- the tenant they touch, for the audit row. A call that changes nothing answers changed: false and leaves no audit row.
+-- How an operator's function begins. ops functions take one jsonb and answer one json. They are definers that cross
+-- tenants, and still set the tenant they touch, for the audit row. A call that changes nothing answers changed: false
+-- and leaves no audit row.
 
--- First in every ops function that changes something or shows something personal. The audit row names the login, and {operator} beside it.
+-- First in every ops function that changes something or shows something personal. The audit row names the login, and
+-- {operator} beside it.
 create function private.act_as_operator(input jsonb) returns void
 language sql
 as $$
@@ -39,6 +41,7 @@ create function private.operator_reason(value text) returns text
 language plpgsql immutable
 as $$
 begin
-  perform private.refuse_if('invalid_reason', coalesce(length(btrim(value)), 0) not between 1 and 500 or value ~ '[[:cntrl:]]');
+  perform private.refuse_if('invalid_reason', coalesce(length(btrim(value)), 0) not between 1 and 500
+                            or value ~ '[[:cntrl:]]');
   return btrim(value);
 end $$;

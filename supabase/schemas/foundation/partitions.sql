@@ -1,6 +1,8 @@
--- Tables that only grow have a partition for each Dutch year. A row of a year without one goes to the default partition until it has one.
+-- Tables that only grow have a partition for each Dutch year. A row of a year without one goes to the default partition
+-- until it has one.
 
--- Makes a year's partition and moves that year's rows into it; returns whether it made one. Fails with lock_not_available, waits for none.
+-- Makes a year's partition and moves that year's rows into it; returns whether it made one. Fails with
+-- lock_not_available, waits for none.
 create function private.make_year_partition(parent regclass, year int) returns boolean
 language plpgsql
 as $$
@@ -9,7 +11,8 @@ declare
   aside     constant text := (select c.relname || '_default' from pg_catalog.pg_class c where c.oid = parent);
   moment    constant text := (
     select a.attname from pg_catalog.pg_partitioned_table p
-      join pg_catalog.pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0] where p.partrelid = parent);
+      join pg_catalog.pg_attribute a on a.attrelid = p.partrelid and a.attnum = p.partattrs[0]
+          where p.partrelid = parent);
   columns   constant text := (
     select string_agg(quote_ident(a.attname), ', ' order by a.attnum) from pg_catalog.pg_attribute a
      where a.attrelid = parent and a.attnum > 0 and not a.attisdropped and a.attgenerated = '');
@@ -26,10 +29,12 @@ begin
   end if;
   execute format('lock table core.%I in access exclusive mode nowait', aside);
   -- made beside the table and then attached: `create table … partition of` would lock the whole table
-  execute format('create table core.%I (like %s including defaults including generated including constraints including storage)', name, parent);
+  execute format('create table core.%I (like %s including defaults including generated including constraints '
+                 'including storage)', name, parent);
   execute format('comment on table core.%I is %L', name, format('%s of %s.', parent, year));
   execute format('alter table core.%I enable row level security', name);
-  execute format('with moved as (delete from core.%1$I where %2$I >= %3$L and %2$I < %4$L returning %5$s) insert into core.%6$I (%5$s) select %5$s from moved',
+  execute format('with moved as (delete from core.%1$I where %2$I >= %3$L and %2$I < %4$L returning %5$s) insert into '
+                 'core.%6$I (%5$s) select %5$s from moved',
                  aside, moment, since, until, columns, name);
   execute format('alter table %s attach partition core.%I for values from (%L) to (%L)', parent, name, since, until);
   return true;
@@ -59,10 +64,11 @@ begin
   return made;
 end $$;
 comment on function private.make_due_partitions() is
-  'Makes the partitions of this year and the next in every table that has one for each year. Definer, because tables belong to their owner.';
+  'Makes the partitions of this year and the next in every table that has one for each year. Definer, because tables '
+  'belong to their owner.';
 
--- Stands beside each table that is made `partition by range` of the moment of its rows. Makes a default partition, which loses nothing. Its
--- partitions have no policies and grants, so that nobody reaches them but through the table.
+-- Stands beside each table that is made `partition by range` of the moment of its rows. Makes a default partition,
+-- which loses nothing. Its partitions have no policies and grants, so that nobody reaches them but through the table.
 create function private.partition_by_year(parent regclass) returns void
 language plpgsql
 as $$

@@ -7,8 +7,9 @@
 --
 -- Nothing lives in `public`, and the Data API is off.
 --
--- A function in plpgsql keeps its plans for the life of the connection. A function in SQL is planned again in every statement that calls
--- it, unless the planner inlines it, which a set search_path forbids. So what every request runs is plpgsql, or a view.
+-- A function in plpgsql keeps its plans for the life of the connection. A function in SQL is planned again in every
+-- statement that calls it, unless the planner inlines it, which a set search_path forbids. So what every request runs
+-- is plpgsql, or a view.
 
 -- A body may name what a later file creates. A test checks all bodies once everything is loaded.
 set check_function_bodies = off;
@@ -19,13 +20,15 @@ create schema ops;
 create schema private;
 
 comment on schema core is 'Tables. Every tenant table carries partner_id and is isolated by row-level security.';
-comment on schema api is 'What edge functions may run. Owned by api_owner, which owns no table and obeys row-level security.';
+comment on schema api is
+  'What edge functions may run. Owned by api_owner, which owns no table and obeys row-level security.';
 comment on schema ops is 'What the operator may run. Crosses tenants on purpose; every change writes an audit row.';
 comment on schema private is 'Helpers. Not callable by a login role.';
 
--- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long ends, because it holds a
--- connection that other requests need. The limits are the role's, because `set local` inside a function does not lengthen the statement that
--- runs it. Slow work (a reset, scheduled work, ten thousand sessions at once) has a login role of its own, for nothing else.
+-- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long
+-- ends, because it holds a connection that other requests need. The limits are the role's, because `set local` inside a
+-- function does not lengthen the statement that runs it. Slow work (a reset, scheduled work, ten thousand sessions at
+-- once) has a login role of its own, for nothing else.
 do $$
 declare
   wanted  record;
@@ -49,7 +52,8 @@ begin
     foreach setting in array wanted.settings loop
       if not exists (select from pg_catalog.pg_db_role_setting s
                       where s.setrole = wanted.name::regrole and s.setdatabase = 0 and setting = any (s.setconfig)) then
-        execute format('alter role %I set %I = %L', wanted.name, split_part(setting, '=', 1), split_part(setting, '=', 2));
+        execute format('alter role %I set %I = %L', wanted.name, split_part(setting, '=', 1),
+                       split_part(setting, '=', 2));
       end if;
     end loop;
   end loop;
@@ -59,17 +63,20 @@ begin
   end if;
 end $$;
 
--- A type of pg_temp is found before those of pg_catalog, also with an empty search_path. A login that may make one could have a definer's
--- cast to uuid run its own function, with the rights of the database owner. None of our logins may.
+-- A type of pg_temp is found before those of pg_catalog, also with an empty search_path. A login that may make one
+-- could have a definer's cast to uuid run its own function, with the rights of the database owner. None of our logins
+-- may.
 do $$
 begin
   execute format('revoke temporary on database %I from public', current_database());
   if has_database_privilege('edge', current_database(), 'temporary') then
-    raise exception 'temporary objects can be made by every login of database %: its owner has to revoke that', current_database();
+    raise exception 'temporary objects can be made by every login of database %: its owner has to revoke that',
+        current_database();
   end if;
 end $$;
 
--- Large objects belong to no table, and nothing deletes them: a login could fill the disk. On hosted Supabase: docs/security.md.
+-- Large objects belong to no table, and nothing deletes them: a login could fill the disk. On hosted Supabase:
+-- docs/security.md.
 do $$
 declare
   made regprocedure;
@@ -84,9 +91,11 @@ begin
 end $$;
 
 comment on role edge is 'Login of the edge functions. May execute functions in api, and nothing else.';
-comment on role edge_slow is 'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
+comment on role edge_slow is
+  'Login of the edge functions for what takes long. May execute the few functions in api that do, and nothing else.';
 comment on role operator is 'Login of the operator command line. May execute functions in ops, and nothing else.';
-comment on role api_owner is 'Owner of the api functions. No login, no table, no bypassrls: policies hold inside the functions.';
+comment on role api_owner is
+  'Owner of the api functions. No login, no table, no bypassrls: policies hold inside the functions.';
 
 alter default privileges revoke execute on functions from public;
 

@@ -9,16 +9,19 @@ return case when value ~* '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then val
 create function private.as_moment(value text) returns timestamptz
 language sql stable
 -- as sessions are usually written: without an expression it takes a fifth
-return case when value like '____-__-__T__:__:__Z' and translate(value, '0123456789', '') = '--T::Z' and pg_input_is_valid(value, 'timestamptz')
+return case when value like '____-__-__T__:__:__Z' and translate(value, '0123456789', '') = '--T::Z'
+            and pg_input_is_valid(value, 'timestamptz')
             then value::timestamptz
-            when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})$'
+            when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|'
+                         '[+-][0-9]{2}:?[0-9]{2})$'
              and pg_input_is_valid(value, 'timestamptz')
             then date_trunc('second', value::timestamptz) end;
 
 -- A calendar day as people write it, 2026-08-15; else null. Postgres by itself reads infinity and yesterday too.
 create function private.as_day(value text) returns date
 language sql immutable
-as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date') then value::date end $$;
+as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_valid(value, 'date')
+                  then value::date end $$;
 
 -- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
@@ -47,22 +50,27 @@ begin
   return hash;
 end $$;
 comment on function private.reserve_token_hash(text) is
-  'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 random bits make it unique.';
+  'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 '
+  'random bits make it unique.';
 
--- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote in front.
+-- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote
+-- in front.
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
 as $$
   -- a spreadsheet would compute what begins like a formula
-  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ',' order by f.place) || E'\r\n'
-    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value else coalesce(value, '') end as field
+  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ','
+                    order by f.place) || E'\r\n'
+    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value
+                             else coalesce(value, '') end as field
             from unnest(fields) with ordinality as u (value, place)) f
 $$;
 
 -- The words of a text in lower case, without accents. Anything but letters and digits separates them.
 create function private.words_of(said text) returns text[]
 language sql immutable parallel safe
-return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]', '', 'g')), '[^[:alnum:]]+'), '');
+return array_remove(regexp_split_to_array(lower(regexp_replace(normalize(coalesce(said, ''), nfkd), '[\u0300-\u036f]',
+                                                               '', 'g')), '[^[:alnum:]]+'), '');
 
 -- The last nine digits of a telephone number, the same for 06, +316 and 00316.
 create function private.phone_end(phone text) returns text
@@ -77,12 +85,14 @@ return array_to_tsvector(private.words_of(array_to_string(said, ' ')));
 -- Matches rows that have, for each typed word, a word that begins with it. Null if only signs were typed.
 create function private.search_query(typed text) returns tsquery
 language sql immutable
-return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery from unnest(private.words_of(typed)) as w (word));
+return (select string_agg(quote_literal(left(w.word, 255)) || ':*', ' & ')::tsquery
+        from unnest(private.words_of(typed)) as w (word));
 
 -- The ten characters by which a customer names a payment. Of a million payments two share one with a chance of 1 in 80.
 create function private.payment_reference(line uuid) returns text
 language sql immutable
 as $$
   -- no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V: people read it aloud and copy it from paper
-  select string_agg(substr('34679ACDEFGHJKMNPQRTWXY', 1 + get_byte(sha256(uuid_send(line)), i) % 23, 1), '' order by i) from generate_series(0, 9) i
+  select string_agg(substr('34679ACDEFGHJKMNPQRTWXY', 1 + get_byte(sha256(uuid_send(line)), i) % 23, 1), '' order by i)
+   from generate_series(0, 9) i
 $$;

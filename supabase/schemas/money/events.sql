@@ -10,8 +10,10 @@ begin
     perform private.emit_all(tenant, emit_months.type, array(
       select row(r.account_id, r.booking_id, jsonb_build_object(
                'periods', jsonb_agg(distinct r.period order by r.period),
-               'status', case emit_months.type when 'account.months_locked' then 'submitted' when 'account.months_reopened' then 'staged'
-                                               else replace(emit_months.type, 'account.months_', '') end))::private.occurrence
+               'status', case emit_months.type when 'account.months_locked' then 'submitted'
+                              when 'account.months_reopened' then 'staged'
+                                               else replace(emit_months.type, 'account.months_', '')
+                                                   end))::private.occurrence
         from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
        group by r.account_id, r.booking_id order by min(r.id::text)));
   end if;
@@ -32,13 +34,16 @@ begin
      where a.partner_id = tenant and a.id = any (allocations) and a.partner_share > 0
      group by a.share_partner_id, b.quarter order by a.share_partner_id
   loop
-    perform private.append_event(share.partner, share.partner, emit_sale.type, private.payout_id(share.partner, share.quarter),
-                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter), 'period', private.quarter_name(share.quarter)));
+    perform private.append_event(share.partner, share.partner, emit_sale.type,
+                                 private.payout_id(share.partner, share.quarter),
+                         jsonb_build_object('payout_id', private.payout_id(share.partner, share.quarter),
+                                            'period', private.quarter_name(share.quarter)));
   end loop;
   perform private.emit_all(tenant, emit_sale.type, array(
     select row(a.account_id, null, jsonb_build_object('delivery_year', f.delivery_year))::private.occurrence
       from core.allocations a
-      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id and c.payout_handler = 'via_cpo_invoicing'
+      join core.accounts c on c.partner_id = a.partner_id and c.id = a.account_id
+          and c.payout_handler = 'via_cpo_invoicing'
       join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
       -- a position says nothing of a year that is not published
       join core.figures f on f.partner_id = a.partner_id and f.delivery_year = extract(year from r.period)
@@ -46,7 +51,8 @@ begin
      group by a.account_id, f.delivery_year order by a.account_id, f.delivery_year));
 end $$;
 
--- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as private.partner_payouts.
+-- Tells these partners what is new of their payouts. Called after any change to one. Only definers call it, as
+-- private.partner_payouts.
 create function private.announce_payouts(partners uuid[]) returns void
 language plpgsql
 as $$
@@ -55,23 +61,30 @@ declare
 begin
   for payout in
     with current as materialized (
-      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status from unnest(partners) p (id)
-       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid, period text, status text)
+      select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status
+       from unnest(partners) p (id)
+       cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid,
+           period text, status text)
     ), news as (
       -- what was reversed whole is not listed any more
       select coalesce(c.partner_id, t.partner_id) as partner_id, coalesce(c.payout_id, t.payout_id) as payout_id,
              coalesce(c.period, t.period) as period, coalesce(c.status, 'pending') as status
         from current c
-        full join (select t.* from core.announced_payouts t where t.partner_id = any (partners)) t on t.partner_id = c.partner_id and t.payout_id = c.payout_id
+        full join (select t.* from core.announced_payouts t where t.partner_id = any (partners)) t
+            on t.partner_id = c.partner_id and t.payout_id = c.payout_id
        where coalesce(c.status, 'pending') <> coalesce(t.status, 'pending')
     ), noted as (
-      insert into core.announced_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id, n.period, n.status from news n
+      insert into core.announced_payouts (partner_id, payout_id, period, status) select n.partner_id, n.payout_id,
+          n.period, n.status from news n
       on conflict on constraint announced_payouts_pkey do update set status = excluded.status
     )
     select * from news n order by n.partner_id, n.period
   loop
-    perform private.append_event(payout.partner_id, payout.partner_id, case payout.status when 'pending' then 'payout.reversed' else 'payout.' || payout.status end,
-                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period, 'status', payout.status));
+    perform private.append_event(payout.partner_id, payout.partner_id,
+                                 case payout.status when 'pending' then 'payout.reversed'
+                                      else 'payout.' || payout.status end,
+                         payout.payout_id, jsonb_build_object('payout_id', payout.payout_id, 'period', payout.period,
+                                                              'status', payout.status));
   end loop;
 end $$;
 
@@ -80,7 +93,8 @@ create function private.lines_of(batch uuid) returns core.payout_lines[]
 language sql stable
 as $$ select array(select l from core.payout_lines l where l.batch_id = batch order by l.arrival) $$;
 
--- Writes the events of payout lines, for accounts paid through their CPO and for the partners. Only definers call it: every tenant at once.
+-- Writes the events of payout lines, for accounts paid through their CPO and for the partners. Only definers call it:
+-- every tenant at once.
 create function private.emit_payouts(type text, lines core.payout_lines[]) returns void
 language plpgsql
 as $$
@@ -90,8 +104,9 @@ begin
   -- customers of a CPO that settles with them itself are paid through it
   for tenant in select distinct l.partner_id from unnest(lines) l where l.account_id is null order by l.partner_id loop
     perform private.emit_all(tenant, emit_payouts.type, array(
-      select row(p.account_id, l.id, jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
-                                                                                         else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
+      select row(p.account_id, l.id,
+                 jsonb_build_object('status', case emit_payouts.type when 'payout.reversed' then 'pending'
+                                     else replace(emit_payouts.type, 'payout.', '') end))::private.occurrence
         from unnest(lines) l
         join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.account_id is not null
        where l.partner_id = tenant and l.account_id is null

@@ -17,7 +17,8 @@ create function private.coverage_of(connection uuid) returns core.connection_cov
 language plpgsql stable
 as $$
 begin
-  return (select k from core.connection_coverage k where k.partner_id = private.partner_id() and k.connection_id = coverage_of.connection);
+  return (select k from core.connection_coverage k where k.partner_id = private.partner_id()
+          and k.connection_id = coverage_of.connection);
 end $$;
 
 -- private.judge_month for a single month; it reads the coverage itself.

@@ -3,11 +3,13 @@
 create function private.login_row(role name) returns json
 language sql stable
 as $$
-  select json_build_object('login', substr(r.rolname, length('operator_') + 1), 'role', r.rolname, 'enabled', r.rolcanlogin)
+  select json_build_object('login', substr(r.rolname, length('operator_') + 1), 'role', r.rolname,
+                           'enabled', r.rolcanlogin)
     from pg_catalog.pg_roles r where r.rolname = role
 $$;
 
--- Makes the login of one operator: {name, verifier} to {login}, by its SCRAM-SHA-256 verifier. Not a definer: only the owner makes roles.
+-- Makes the login of one operator: {name, verifier} to {login}, by its SCRAM-SHA-256 verifier. Not a definer: only the
+-- owner makes roles.
 create function private.login_create(input jsonb) returns json
 language plpgsql
 as $$
@@ -23,7 +25,8 @@ begin
   execute format('grant operator to %I with inherit true, set false', role);
   -- how long a statement may take is not inherited
   for setting in
-    select unnest(s.setconfig) from pg_catalog.pg_db_role_setting s where s.setrole = 'operator'::regrole and s.setdatabase = 0
+    select unnest(s.setconfig) from pg_catalog.pg_db_role_setting s where s.setrole = 'operator'::regrole
+        and s.setdatabase = 0
   loop
     execute format('alter role %I set %I = %L', role, split_part(setting, '=', 1), split_part(setting, '=', 2));
   end loop;

@@ -1,6 +1,7 @@
 -- Reading on a replica: packages/shared/src/foundation/replica.ts.
 
--- Waits up to a quarter of a second until this replica has replayed so much of the log. False if the replica was promoted.
+-- Waits up to a quarter of a second until this replica has replayed so much of the log. False if the replica was
+-- promoted.
 create function private.has_replayed(flushed pg_lsn) returns boolean
 language plpgsql
 as $$
@@ -34,7 +35,9 @@ begin
   end case;
 end $$;
 comment on function api.read_replica(jsonb, jsonb, jsonb) is
-  'One list on a replica, for a caller whom the primary admitted: {list, flushed} and the query of that list to its answer. flushed is the position of the primary''s log at the admission; whatever was answered before is in front of it. Null if the replica has not replayed so much within a quarter of a second, or is none.';
+  'One list on a replica, for a caller whom the primary admitted: {list, flushed} and the query of that list to its '
+  'answer. flushed is the position of the primary''s log at the admission; whatever was answered before is in front of '
+  'it. Null if the replica has not replayed so much within a quarter of a second, or is none.';
 
 create function ops.replica_ready(input jsonb) returns json
 language plpgsql security definer
@@ -42,4 +45,5 @@ as $$
 begin
   return json_build_object('ready', private.has_replayed((input ->> 'flushed')::pg_lsn));
 end $$;
-comment on function ops.replica_ready(jsonb) is 'Whether this replica has what the primary had on disk: {flushed} to {ready}. Read in another transaction.';
+comment on function ops.replica_ready(jsonb) is
+  'Whether this replica has what the primary had on disk: {flushed} to {ready}. Read in another transaction.';

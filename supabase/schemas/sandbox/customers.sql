@@ -7,21 +7,25 @@ as $$
     from core.attributions t
     join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
    where t.partner_id = private.partner_id() and t.source in ('partner_upload', 'partner_invite')
-     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.partner_id(), key) else a.id = private.as_uuid(named) end
+     and case when named like 'cus\_%' then t.user_id = private.customer_named(named, private.partner_id(), key)
+              else a.id = private.as_uuid(named) end
    order by a.created_at, a.id limit 1
 $$;
 comment on function private.own_customer(text, text) is
-  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. Definer, because people own their accounts in the people''s tenant.';
+  'The account of a customer that the partner itself brought, by customer_ref or account id; nulls if there is none. '
+  'Definer, because people own their accounts in the people''s tenant.';
 
 -- private.own_customer, refused with customer_not_found if there is none; the transaction then acts as that person.
 create function private.require_customer(named text, key text, out account_id uuid, out user_id uuid)
 language plpgsql
 as $$
 begin
-  select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id from private.own_customer(named, key) c;
+  select c.account_id, c.user_id into require_customer.account_id, require_customer.user_id
+   from private.own_customer(named, key) c;
   perform private.refuse_if('customer_not_found', require_customer.account_id is null);
   -- from here on the transaction reaches what is the customer's; the audit log says who plays them
-  perform private.act_for_person(private.people_tenant(), require_customer.user_id), set_config('app.caller_kind', 'sandbox', true);
+  perform private.act_for_person(private.people_tenant(), require_customer.user_id),
+      set_config('app.caller_kind', 'sandbox', true);
 end $$;
 
 create function api.connect_virtual_charger(caller jsonb, input jsonb) returns json
@@ -39,23 +43,28 @@ begin
   model := private.virtual_model(profile);
   select * into customer from private.require_customer(input ->> 'id', input ->> 'key');
   perform private.lock_chargers(null, customer.user_id);
-  perform from core.accounts a where a.partner_id = private.people_tenant() and a.id = customer.account_id for no key update;
+  perform from core.accounts a where a.partner_id = private.people_tenant()
+      and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);  -- a reset deleted it meanwhile
   connection := private.pick_connection(customer.account_id, null, true);
   -- a repeat: the same model charging the same way
   select v.* into virtual
     from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
-   where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active' and h.catalog_charger_id = model.id
+   where v.partner_id = private.people_tenant() and h.account_id = customer.account_id and h.status = 'active'
+       and h.catalog_charger_id = model.id
      and (v.wh_per_session, v.sessions_per_week, v.power_kw, v.since)
-         = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric, (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
+         = ((profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+            (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
    order by v.created_at, v.id limit 1;
   if virtual.id is null then
     perform private.require_charger_room(null, customer.user_id);
     charger := private.add_own_charger(customer.account_id, connection, jsonb_build_object(
-      'catalog_charger_id', model.id, 'serial_number', 'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
+      'catalog_charger_id', model.id, 'serial_number',
+          'SANDBOX-' || upper(left(replace(gen_random_uuid()::text, '-', ''), 16)),
       'power_kw', profile -> 'power_kw'), '{"virtual": true}');
     insert into core.virtual_chargers (partner_id, charger_id, wh_per_session, sessions_per_week, power_kw, since)
-    values (private.people_tenant(), charger, (profile ->> 'wh_per_session')::int, (profile ->> 'sessions_per_week')::numeric,
+    values (private.people_tenant(), charger, (profile ->> 'wh_per_session')::int,
+            (profile ->> 'sessions_per_week')::numeric,
             (profile ->> 'power_kw')::numeric, (profile ->> 'since')::date)
     returning * into virtual;
     perform private.advance_registration(customer.account_id, true);
@@ -63,7 +72,8 @@ begin
   return private.virtual_charger_answer(virtual)::json;
 end $$;
 comment on function api.connect_virtual_charger(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, sessions_per_week, power_kw, since}}. '
+  'POST /sandbox/v1/customers/{id}/chargers: {id, key, profile: {mid, catalog_charger_id, wh_per_session, '
+  'sessions_per_week, power_kw, since}}. '
   'The same profile again is the same charger. Its sessions are collected by api.sync_customer.';
 
 create function api.sync_customer(caller jsonb, input jsonb) returns json
@@ -82,7 +92,8 @@ begin
   return json_build_object('ok', true, 'sessions_created', private.collect_charging_sessions(virtuals), 'error', null);
 end $$;
 comment on function api.sync_customer(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of the customer up to now.';
+  'POST /sandbox/v1/customers/{id}/sync: {id, key} to {ok, sessions_created, error}. Collects every virtual charger of '
+  'the customer up to now.';
 
 create function private.review_due_registrations() returns bigint
 language plpgsql security definer
@@ -96,7 +107,8 @@ begin
     for connection in
       select c.* from core.connections c
         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-       where c.registration_status = 'ingediend' and c.status = 'active' and c.submitted_at <= private.now() - interval '2 minutes'
+       where c.registration_status = 'ingediend' and c.status = 'active'
+           and c.submitted_at <= private.now() - interval '2 minutes'
        -- a reset locks accounts first, and what is told of the review refers to the account
        order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
     loop
@@ -104,13 +116,16 @@ begin
       -- a person who chose "(MID variant)" has one: nobody asks for evidence here
       for charger in
         update core.chargers h set mid_eligible = true
-         where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.user_id is not null and h.status = 'active'
+         where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.user_id is not null
+             and h.status = 'active'
            and h.mid_eligible is null and h.catalog_charger_id is not null returning *
       loop
-        perform private.audit('charger.mid_confirmed', charger.id), private.emit_charger('charger.mid_confirmed', charger);
+        perform private.audit('charger.mid_confirmed', charger.id),
+            private.emit_charger('charger.mid_confirmed', charger);
       end loop;
       perform private.review_registration(connection,
-        -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends on the day
+        -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends
+        -- on the day
         case when (private.gates_of(connection)).closed_for_approval = '{}' then 'goedgekeurd' else 'afgekeurd' end);
       reviewed := reviewed + 1;
     end loop;
@@ -119,7 +134,8 @@ begin
   return reviewed;
 end $$;
 comment on function private.review_due_registrations() is
-  'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
+  'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '
+  'its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 
 create function api.review_customer(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -137,15 +153,19 @@ begin
   else
     perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
-  perform from core.accounts a where a.partner_id = private.partner_id() and a.id = customer.account_id for no key update;
+  perform from core.accounts a where a.partner_id = private.partner_id()
+      and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
-  perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend', json_build_object(
+  perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend',
+                            json_build_object(
     'registration_status', connection.registration_status, 'closed_gates', (private.gates_of(connection)).closed));
   perform private.review_registration(connection, outcome);
-  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome, 'closed_gates', (private.gates_of(connection)).closed);
+  return json_build_object('ok', true, 'from', 'ingediend', 'to', outcome,
+                           'closed_gates', (private.gates_of(connection)).closed);
 end $$;
 comment on function api.review_customer(jsonb, jsonb) is
-  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';
+  'POST /sandbox/v1/customers/{id}/review: {id, key, outcome} to {ok, from, to, closed_gates}. The outcome is the one '
+  'asked for, whatever gates are closed, so that each can be rehearsed. A registration is decided once.';

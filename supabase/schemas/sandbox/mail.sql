@@ -1,6 +1,7 @@
 -- GET /sandbox/v1/mail.
 
--- Whether an address belongs to nobody but this partner now: no other tenant has a login, draft or account there. Only definers call it.
+-- Whether an address belongs to nobody but this partner now: no other tenant has a login, draft or account there. Only
+-- definers call it.
 create function private.is_nobody_elses(partner uuid, address text) returns boolean
 language plpgsql stable
 as $$
@@ -22,7 +23,8 @@ begin
        and not exists (select from core.attributions t where t.user_id = a.user_id and t.partner_id = partner))
      and not exists (
     select from core.manager_invitations i
-     where i.email = address and i.partner_id <> partner and i.used_at is null and i.withdrawn_at is null and i.expires_at > private.now());
+     where i.email = address and i.partner_id <> partner and i.used_at is null and i.withdrawn_at is null
+         and i.expires_at > private.now());
 end $$;
 
 create function private.captured_mail(partner uuid, address text, size int) returns setof core.mail_outbox
@@ -32,7 +34,8 @@ as $$
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
-          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed',
+                              'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)
@@ -41,7 +44,9 @@ as $$
    order by m.created_at desc, m.id desc limit size
 $$;
 comment on function private.captured_mail(uuid, text, int) is
-  'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A code or link is shown only while its address is nobody else''s: docs/attacks.md lists each. Definer, because it looks across tenants.';
+  'Mail written for a partner, and the service''s own to customers that the partner alone brought, newest first. A '
+  'code or link is shown only while its address is nobody else''s: docs/attacks.md lists each. Definer, because it '
+  'looks across tenants.';
 
 create function api.list_captured_mail(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -55,4 +60,6 @@ begin
       from private.captured_mail(private.partner_id(), query ->> 'to', (query ->> 'limit')::int) m);
 end $$;
 comment on function api.list_captured_mail(jsonb, jsonb) is
-  'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' sign-in codes.';
+  'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest '
+  'first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' '
+  'sign-in codes.';

@@ -1,4 +1,5 @@
--- POST /sandbox/v1/drafts/{id}/claim: the state of a rehearsal. The claim itself runs through the functions of the pages.
+-- POST /sandbox/v1/drafts/{id}/claim: the state of a rehearsal. The claim itself runs through the functions of the
+-- pages.
 
 create function private.foreign_login(email text, partner uuid) returns boolean
 language sql stable security definer
@@ -20,7 +21,8 @@ begin
              'registration_status', c.registration_status,
              'iban_present', a.iban_ciphertext is not null,
              'charger', (select private.virtual_charger_answer(v)
-                           from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+                           from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id
+                               and h.id = v.charger_id
                           where v.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
                           order by v.created_at, v.id limit 1))
       from core.accounts a
@@ -29,7 +31,8 @@ begin
      order by c.created_at, c.id limit 1);
 end $$;
 comment on function private.customer_state(uuid) is
-  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are in the people''s tenant.';
+  'The state of a draft''s account: registration, IBAN, first virtual charger. Definer, because accounts of people are '
+  'in the people''s tenant.';
 
 create function api.find_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -46,8 +49,10 @@ begin
   -- of several drafts with one reference the newest that can be claimed
   select d.* into draft from core.drafts d
    where d.partner_id = private.partner_id() and (d.id = private.as_uuid(named) or d.external_ref = named)
-   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc, d.created_at desc, d.id limit 1
-     -- a reset that deletes the draft ends first: what is read below would miss the login and call the draft unclaimable
+   order by d.id = private.as_uuid(named) desc nulls last, private.draft_status(d) in ('invited', 'claimed') desc,
+       d.created_at desc, d.id limit 1
+     -- a reset that deletes the draft ends first: what is read below would miss the login and call the draft
+     -- unclaimable
      for key share;
   if draft.id is null then
     perform private.refuse('draft_not_found');
@@ -58,7 +63,8 @@ begin
     -- what the rehearsal before wrote is in the row that is answered
     update core.drafts d
        set rehearsal_id = case when (input -> 'leave')::boolean then null else lease end,
-           rehearsal_until = case when (input -> 'leave')::boolean then null else private.now() + interval '20 seconds' end
+           rehearsal_until = case when (input -> 'leave')::boolean then null
+                                  else private.now() + interval '20 seconds' end
      where d.partner_id = draft.partner_id and d.id = draft.id
        and (d.rehearsal_id is null or d.rehearsal_id = lease or d.rehearsal_until <= private.now())
      returning d.* into leased;
@@ -83,14 +89,18 @@ begin
     'answers', answers,
     'candidates', case when draft.postal_code is null
                          or (answers ->> 'postal_code', answers ->> 'house_number', answers ->> 'house_number_addition')
-                            is not distinct from (draft.postal_code, draft.house_number::text, draft.house_number_addition)
+                            is not distinct from (draft.postal_code, draft.house_number::text,
+                                                  draft.house_number_addition)
                        then draft.ean_candidates
-                       else coalesce(draft.progress -> 'candidates', '[]') end,  -- of the address the customer gave instead
+                       -- of the address the customer gave instead
+                       else coalesce(draft.progress -> 'candidates', '[]') end,
     'confirmed', coalesce(draft.progress -> 'confirmed', '[]'))
     || coalesce(private.customer_state(draft.account_id), '{}'))::json;
 end $$;
 comment on function api.find_rehearsal(jsonb, jsonb) is
-  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}. Refuses at once a profile that cannot be connected. held: this lease has the draft, for 20 seconds or until leave; one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
+  'A draft of the partner by its id or external_ref, and how far its claim is: {id, key, profile?, lease, leave?}. '
+  'Refuses at once a profile that cannot be connected. held: this lease has the draft, for 20 seconds or until leave; '
+  'one rehearsal at a time moves it. foreign_login: a login the caller did not make, which no helper enters.';
 
 create function api.settle_rehearsal(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -101,7 +111,8 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   select * into draft from core.drafts d
-   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid and private.draft_state(d) = 'open' for update;
+   where d.partner_id = private.partner_id() and d.id = (input ->> 'draft_id')::uuid
+       and private.draft_state(d) = 'open' for update;
   if draft.id is not null and (private.claimant(draft.email, draft.partner_id)).taken then
     perform private.end_in_conflict(draft, 'existing_user');
     return private.refusal('draft_not_claimable');
@@ -109,9 +120,12 @@ begin
     perform private.end_in_conflict(draft, 'ean_in_use');
     return private.refusal('draft_not_claimable');
   elsif ean is not null and private.claim_stage(draft) = 'invited' and private.ean_taken(draft.ean) then
-    update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id and d.id = draft.id;
+    update core.drafts d set ean = input ->> 'ean', ean_status = 'provided' where d.partner_id = draft.partner_id
+        and d.id = draft.id;
   end if;
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_rehearsal(jsonb, jsonb) is
-  'Ends a draft in conflict as the pages would: {draft_id, ean | null}, refused as draft_not_claimable. It does so if the login is another partner''s or has an account, or the wanted EAN is in use. Before the address is proven, a free EAN replaces an uploaded one that is in use.';
+  'Ends a draft in conflict as the pages would: {draft_id, ean | null}, refused as draft_not_claimable. It does so if '
+  'the login is another partner''s or has an account, or the wanted EAN is in use. Before the address is proven, a '
+  'free EAN replaces an uploaded one that is in use.';

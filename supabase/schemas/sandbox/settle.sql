@@ -1,6 +1,7 @@
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a price in euro.
+-- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a
+-- price in euro.
 create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
 language plpgsql
 as $$
@@ -32,7 +33,8 @@ begin
      from private.sellable_ere(booking) s (ere) where round(s.ere * price, 2) > 0;
 end $$;
 
--- What of a quarter of a partner's accounts, its own and in the people's tenant, is credited and sold, and (of left_out the first 1000) what is not.
+-- What of a quarter of a partner's accounts, its own and in the people's tenant, is credited and sold, and (of left_out
+-- the first 1000) what is not.
 create function private.settled_quarter(partner uuid, accounts uuid[], quarter date) returns json
 language plpgsql stable
 as $$
@@ -41,9 +43,11 @@ declare
 begin
   return (
     with settled as (
-      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh, c.ere, s.gross, s.net
+      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh,
+          c.ere, s.gross, s.net
         from core.bookings b
-        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered' and r.account_id = any (accounts)
+        join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered'
+            and r.account_id = any (accounts)
         join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
         cross join lateral (
           select coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.net), 0) as net
@@ -59,7 +63,8 @@ begin
     )
     select json_build_object(
       'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
-      'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere', coalesce(round(sum(t.ere), 2), 0),
+      'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere',
+          coalesce(round(sum(t.ere), 2), 0),
       'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
       'left_out', (select coalesce(json_agg(row_to_json(l)), '[]') from left_out l))
       from settled t);
@@ -73,14 +78,16 @@ declare
   owners constant uuid[] := accounts || partner;
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
-     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0 and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
+         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
   batch  uuid;
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
     perform private.pay_lines(batch);
     update core.payout_batches b
-       set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox', settled_at = private.now()
+       set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
+           settled_at = private.now()
      where b.id = batch;
   end if;
 end $$;
@@ -121,17 +128,22 @@ begin
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
     -- both before the year of either, as the operator does
-    perform private.lock('booking', t.id || ' ' || quarter) from (select t.id from unnest(array[house, partner]) t (id) order by t.id) t;
+    perform private.lock('booking', t.id || ' ' || quarter) from (select t.id from unnest(array[house, partner]) t (id)
+                                                                  order by t.id) t;
   end if;
-  perform private.settle_accounts(people_tenant, due[1:most], quarter, price), private.settle_accounts(partner, due[1:most], quarter, price);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
+      private.settle_accounts(partner, due[1:most], quarter, price);
   perform private.pay_accounts(partner, people || accounts);
   perform private.set_tenant(partner);
-  perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f where f.delivery_year = extract(year from quarter);
+  perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
+      where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric) is
-  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, because people are in the people''s tenant, and only the operator books.';
+  'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
+  'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
+  'because people are in the people''s tenant, and only the operator books.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -142,14 +154,19 @@ declare
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1), (input ->> 'price_per_ere')::numeric);
-  perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null, json_build_object('left_out', settled -> 'left_out'));
+    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
+        (input ->> 'price_per_ere')::numeric);
+  perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
+                            json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
   return json_build_object(
-    'ok', true, 'quarter', named, 'booking_id', settled -> 'booking_id', 'accounts', settled -> 'accounts', 'kwh', settled -> 'kwh',
-    'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left', settled -> 'accounts_left',
+    'ok', true, 'quarter', named, 'booking_id', settled -> 'booking_id', 'accounts', settled -> 'accounts', 'kwh',
+        settled -> 'kwh',
+    'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left',
+        settled -> 'accounts_left',
     'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, '
+  'net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
 grant execute on function api.settle_sandbox(jsonb, jsonb) to edge_slow;

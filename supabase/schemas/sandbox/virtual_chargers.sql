@@ -1,6 +1,7 @@
 -- An integrator plays the customer, the charger, the reviewer and the mailbox. The functions of production do the work.
 
--- The sessions of a virtual charger since it was last collected. Always the same: its id decides when the n-th takes place.
+-- The sessions of a virtual charger since it was last collected. Always the same: its id decides when the n-th takes
+-- place.
 create function private.virtual_charging_sessions(virtual core.virtual_chargers, upto timestamptz) returns jsonb
 language plpgsql stable
 as $$
@@ -19,11 +20,14 @@ begin
              'charger_id', virtual.charger_id, 'source', 'sandbox', 'external_id', n::text,
              'started_at', private.iso(s.at), 'ended_at', private.iso(s.at + make_interval(secs => lasts)),
              'wh', virtual.wh_per_session, 'meter_wh', (n + 1) * virtual.wh_per_session) order by n), '[]')
-      from generate_series(greatest(floor(extract(epoch from coalesce(virtual.synced_at, started) - started) / slot)::bigint - 1, 0),
+      from generate_series(greatest(floor(extract(epoch
+                                                  from coalesce(virtual.synced_at,
+                                                                started) - started) / slot)::bigint - 1, 0),
                            floor(extract(epoch from upto - started) / slot)::bigint) n
       cross join lateral (
         select started + make_interval(secs => n * slot
-                 + (hashtextextended(virtual.charger_id || ':' || n, 0) & 9223372036854775807) % (greatest(slot - lasts, 0) + 1)) as at) s
+                 + (hashtextextended(virtual.charger_id || ':' || n, 0) & 9223372036854775807) % (greatest(slot - lasts,
+                     0) + 1)) as at) s
      where s.at + make_interval(secs => lasts) <= upto
        and (virtual.synced_at is null or s.at + make_interval(secs => lasts) > virtual.synced_at));
 end $$;
@@ -37,8 +41,10 @@ declare
   created  bigint;
 begin
   select coalesce(jsonb_agg(s.session), '[]') into sessions
-    from unnest(virtuals) v cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
-  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r where r ->> 'status' = 'created';
+    from unnest(virtuals) v
+        cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
+  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r
+   where r ->> 'status' = 'created';
   update core.virtual_chargers v set synced_at = private.now()
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;
@@ -55,8 +61,10 @@ begin
   if private.is_sandbox() then
     perform private.set_tenant(private.people_tenant());
     due := array(
-      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id and h.status = 'active'
-       where v.partner_id = private.people_tenant() and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
+      select v from core.virtual_chargers v join core.chargers h on h.partner_id = v.partner_id and h.id = v.charger_id
+          and h.status = 'active'
+       where v.partner_id = private.people_tenant()
+           and (v.synced_at is null or v.synced_at <= private.now() - interval '10 minutes')
        order by v.synced_at nulls first limit 2000 for update of v skip locked);
     created := private.collect_charging_sessions(due);
     perform private.set_tenant(null);
@@ -69,13 +77,15 @@ language plpgsql stable
 as $$
 begin
   return (
-    select jsonb_build_object('charger_id', h.id, 'integration_id', virtual.id, 'catalog_charger_id', m.id, 'brand', m.brand, 'model', m.model,
+    select jsonb_build_object('charger_id', h.id, 'integration_id', virtual.id, 'catalog_charger_id', m.id,
+                              'brand', m.brand, 'model', m.model,
                               'mid', coalesce(h.mid_eligible, false))
       from core.chargers h join core.charger_models m on m.id = h.catalog_charger_id
      where h.partner_id = virtual.partner_id and h.id = virtual.charger_id);
 end $$;
 
--- The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that begins in the future.
+-- The catalogue model of a profile: the one named, else the first with or without a MID meter. Refuses a profile that
+-- begins in the future.
 create function private.virtual_model(profile jsonb) returns core.charger_models
 language plpgsql
 as $$
@@ -84,11 +94,13 @@ declare
 begin
   if (profile ->> 'since')::date > private.today() then
     perform private.refuse('invalid_request', json_build_object(
-      'detail', 'since: must not be after today', 'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
+      'detail', 'since: must not be after today',
+          'issues', json_build_array(json_build_object('path', 'since', 'message', 'must not be after today'))));
   elsif profile ->> 'catalog_charger_id' is not null then
     return private.choose_model(jsonb_build_object('catalog_charger_id', profile -> 'catalog_charger_id'));
   end if;
   select m.* into model from core.charger_models m
-   where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C", lower(m.model) collate "C" limit 1;
+   where m.mid_meter = (profile ->> 'mid')::boolean order by lower(m.brand) collate "C",
+       lower(m.model) collate "C" limit 1;
   return model;
 end $$;

@@ -1,8 +1,9 @@
--- Admission checks the credential, what it may do, and its rate limit, in the statement that does the work. charge() debits the limit last,
--- so that its row is locked only briefly. A ticket that lacks a field admits nobody: every condition must be true, and null is not. Only
--- definers call these functions: there is no tenant yet.
+-- Admission checks the credential, what it may do, and its rate limit, in the statement that does the work. charge()
+-- debits the limit last, so that its row is locked only briefly. A ticket that lacks a field admits nobody: every
+-- condition must be true, and null is not. Only definers call these functions: there is no tenant yet.
 
--- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request of its quota.
+-- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request
+-- of its quota.
 create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
@@ -10,7 +11,8 @@ begin
   raise exception using errcode = 'ADMIT', message = code, detail = detail::text;
 end $$;
 
--- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both have it.
+-- Admits a client-credentials token, its signature already verified. A scope holds only while token and client both
+-- have it.
 create function private.admit_cpo(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -38,7 +40,8 @@ begin
     'subject', 'client:' || client.id);
 end $$;
 
--- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and client both have it.
+-- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and
+-- client both have it.
 create function private.user_scopes(credential jsonb, out user_id uuid, out client_id uuid, out scopes text[])
 language plpgsql stable
 as $$
@@ -49,18 +52,21 @@ begin
      where t.token_hash = decode(credential ->> 'token_hash', 'hex')
        and t.revoked_at is null and (t.expires_at is null or t.expires_at > private.now());
   else
-    select g.user_id, c.id, array(select unnest(c.scopes) intersect select jsonb_array_elements_text(credential -> 'scopes'))
+    select g.user_id, c.id,
+        array(select unnest(c.scopes) intersect select jsonb_array_elements_text(credential -> 'scopes'))
       into user_scopes.user_id, user_scopes.client_id, user_scopes.scopes
       from core.oauth_grants g
       join core.oauth_clients c on c.id = g.client_id
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
-       and c.disabled_at is null and private.may_act_for_people(c) and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+       and c.disabled_at is null and private.may_act_for_people(c)
+           and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
        and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
 
--- Admits a personal token, or an application's access token. With partners:* it acts for the partner that the person manages.
+-- Admits a personal token, or an application's access token. With partners:* it acts for the partner that the person
+-- manages.
 create function private.admit_user(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -82,9 +88,11 @@ begin
       perform private.refuse_admission('no_partner_linked');
     end if;
     -- manager_id says that a person asks, for whom customers are pseudonymised
-    caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id, 'client_id', person.client_id);
+    caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id,
+                                 'client_id', person.client_id);
   else
-    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id, 'partner_id', private.people_tenant());
+    caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id,
+                                 'partner_id', private.people_tenant());
   end if;
   return jsonb_build_object(
     'caller', caller,
@@ -106,11 +114,13 @@ begin
     perform private.refuse_admission('wrong_kind');
   end if;
   return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(), 'signed_in_at', began),
+    'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(),
+                                 'signed_in_at', began),
     'subject', 'user:' || person);
 end $$;
 
--- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing person refuse it.
+-- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing
+-- person refuse it.
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -121,7 +131,8 @@ begin
     from core.partner_keys k join core.partners p on p.id = k.partner_id
    where k.key_hash = decode(credential ->> 'key_hash', 'hex') and k.revoked_at is null
      -- the sandbox handed out keys of the other prefix until September 2026
-     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox' and k.created_at < '2026-09-01Z');
+     and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox'
+          and k.created_at < '2026-09-01Z');
   if holder.partner_id is null then
     perform private.refuse_admission('missing_or_invalid_token');
   elsif (demand ->> 'kind' in ('partner', 'sandbox')) is not true then
@@ -139,7 +150,8 @@ end $$;
 
 create function private.admit(ticket jsonb) returns jsonb
 language plpgsql security definer
--- Looks up by key only: a plan made while tables are small reads them whole. After 20,000 limits were taken: 2.0 ms instead of 0.4.
+-- Looks up by key only: a plan made while tables are small reads them whole. After 20,000 limits were taken: 2.0 ms
+-- instead of 0.4.
 set enable_seqscan = off
 as $$
 declare
@@ -156,7 +168,8 @@ begin
   case credential ->> 'kind'
     when 'cpo' then admitted := private.admit_cpo(credential, demand);
     when 'user', 'personal_token' then admitted := private.admit_user(credential, demand);
-    when 'session' then admitted := private.admit_signed_in((credential ->> 'user_id')::uuid, private.as_uuid(credential ->> 'session_id'), demand);
+    when 'session' then admitted := private.admit_signed_in((credential ->> 'user_id')::uuid,
+                                                            private.as_uuid(credential ->> 'session_id'), demand);
     when 'page_session' then admitted := private.admit_page_session(credential, demand);
     when 'ocpi_token' then admitted := private.admit_ocpi(credential, demand);
     when 'partner_key' then admitted := private.admit_partner_key(credential, demand);
@@ -177,7 +190,10 @@ begin
   return admitted -> 'caller';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, '
+  'kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid '
+  'credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than '
+  'the request was made for. Definer, because there is no tenant yet.';
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
@@ -185,9 +201,11 @@ as $$
 begin
   -- to the minute is enough to show, and saves a write on most requests
   update core.partner_keys k set last_used_at = private.now()
-   where k.key_hash = note_use.key_hash and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
+   where k.key_hash = note_use.key_hash
+       and (k.last_used_at is null or k.last_used_at < private.now() - interval '1 minute');
   update core.personal_tokens t set last_used_at = private.now()
-   where t.token_hash = note_use.token_hash and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+   where t.token_hash = note_use.token_hash
+       and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
 end $$;
 comment on function private.note_use(bytea, bytea) is
   'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
@@ -208,14 +226,16 @@ begin
     perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
   end if;
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
-  rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int, (admitted ->> 'window_seconds')::int);
+  rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int,
+                       (admitted ->> 'window_seconds')::int);
   if not (rate ->> 'allowed')::boolean then
     perform private.refuse_admission('too_many_requests', json_build_object('rate', rate));
   end if;
   return json_build_object('caller', admitted -> 'caller', 'rate', rate);
 end $$;
 comment on function api.charge() is
-  'Ends every statement that began with a ticket: {caller, rate}. Notes that the credential was used, and debits its rate limit. Of concurrent requests for the last one of a quota, all but one fail here and are undone.';
+  'Ends every statement that began with a ticket: {caller, rate}. Notes that the credential was used, and debits its '
+  'rate limit. Of concurrent requests for the last one of a quota, all but one fail here and are undone.';
 
 create function api.admit(ticket jsonb) returns json
 language plpgsql security definer
@@ -225,4 +245,6 @@ begin
   return api.charge()::jsonb || jsonb_build_object('flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function api.admit(jsonb) is
-  'Admission alone: a ticket to {caller, rate, flushed}. For a request that does nothing else in the database, was refused there, or reads on a replica: flushed is how far the log is on disk, so all that was answered before is in front of it.';
+  'Admission alone: a ticket to {caller, rate, flushed}. For a request that does nothing else in the database, was '
+  'refused there, or reads on a replica: flushed is how far the log is on disk, so all that was answered before is in '
+  'front of it.';

@@ -22,10 +22,12 @@ begin
       return;
     end if;
   end if;
-  if client.id is null or client.disabled_at is not null or client.secret_hash is distinct from decode(request ->> 'secret_hash', 'hex') then
+  if client.id is null or client.disabled_at is not null
+      or client.secret_hash is distinct from decode(request ->> 'secret_hash', 'hex') then
     rate := private.debit(failures, 'token_failures');
     -- parallel guesses all passed the check above; only as many as the limit allows learn whether they were right
-    refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client' else 'too_many_requests' end,
+    refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client'
+                                    else 'too_many_requests' end,
                                json_build_object('rate', rate));
     return;
   end if;
@@ -39,7 +41,9 @@ begin
   end if;
 end $$;
 comment on function private.authenticate_client(jsonb, text) is
-  'The client of {client_id, secret_hash, address_hash} if its secret is right and it has the grant type (null: any); else a refusal. A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is a client.';
+  'The client of {client_id, secret_hash, address_hash} if its secret is right and it has the grant type (null: any); '
+  'else a refusal. A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is '
+  'a client.';
 
 create function api.grant_client_credentials(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -61,8 +65,10 @@ begin
   elsif wanted <> '{}' then
     held := array(select s from unnest(held) s where s = any (wanted));
   end if;
-  return json_build_object('client_id', (door.client).client_id, 'scope', array_to_string(held, ' '), 'rate', door.rate);
+  return json_build_object('client_id', (door.client).client_id, 'scope', array_to_string(held, ' '),
+                           'rate', door.rate);
 end $$;
 comment on function api.grant_client_credentials(jsonb, jsonb) is
-  'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, address_hash} to {client_id, scope, rate}. '
+  'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, '
+  'address_hash} to {client_id, scope, rate}. '
   'Refusals are answers, because a failed attempt must be counted.';

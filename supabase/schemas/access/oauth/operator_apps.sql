@@ -1,6 +1,7 @@
 -- The operator on applications: register, list, rotate the secret, disable, link to a partner.
 
--- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the tenant.
+-- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the
+-- tenant.
 create function private.app_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$
@@ -10,7 +11,8 @@ declare
 begin
   perform private.act_as_operator(input);
   select * into app from core.oauth_clients c
-   where (c.id = private.as_uuid(named) or c.client_id = named) and 'authorization_code' = any (c.grant_types) for update;
+   where (c.id = private.as_uuid(named) or c.client_id = named)
+       and 'authorization_code' = any (c.grant_types) for update;
   perform private.refuse_if('app_not_found', not found, json_build_object('app', named));
   perform private.set_tenant(app.partner_id);
   return app;
@@ -44,15 +46,16 @@ declare
   app    uuid;
 begin
   perform private.act_as_operator(input);
-  -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself; ASCII; no
-  -- credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
+  -- compared letter for letter later on, so what is registered must be plain: https, or http on the machine itself;
+  -- ASCII; no credentials, no fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1)
   if cardinality(wanted) not between 1 and 10 or exists (
     select from unnest(wanted) uri
      where length(uri) > 500 or uri ~ '[^!-~]' or uri ~ '[\\"<>^`{|}#]'
         or uri !~ '^(https://[^/?@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?)([/?].*)?$') then
     perform private.refuse('invalid_redirect_uris');
   end if;
-  insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types, scopes, redirect_uris)
+  insert into core.oauth_clients (client_id, partner_id, name, operated_by, secret_hash, grant_types,
+                                  scopes, redirect_uris)
   values (input ->> 'client_id',
           case when input ->> 'partner' is not null then (private.business_named(input)).id end,
           private.operator_name(input ->> 'name'),
@@ -64,20 +67,24 @@ begin
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning id into app;
   perform private.refuse_if('client_id_taken', app is null, json_build_object('client_id', input ->> 'client_id'));
-  perform private.audit('app.created', app, jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
+  perform private.audit('app.created', app,
+                        jsonb_build_object('scopes', input -> 'scopes', 'redirect_uris', input -> 'redirect_uris'));
   return json_build_object('app', private.app_row(app));
 end $$;
 comment on function ops.app_create(jsonb) is
-  'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
+  'Registers an application that acts for people: {name, operated_by, redirect_uris, scopes, partner?, client_id, '
+  'secret_hash} to {app}. secret_hash is the SHA-256 in hex.';
 
 create function ops.app_list(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('apps', coalesce(json_agg(private.app_row(c.id) order by c.created_at desc, c.id), '[]'))
     from private.chosen_partner(input) as chosen (id)
-    join core.oauth_clients c on (chosen.id is null or c.partner_id = chosen.id) and 'authorization_code' = any (c.grant_types)
+    join core.oauth_clients c on (chosen.id is null or c.partner_id = chosen.id)
+        and 'authorization_code' = any (c.grant_types)
 $$;
-comment on function ops.app_list(jsonb) is 'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
+comment on function ops.app_list(jsonb) is
+  'Applications, newest first, disabled ones included: {partner?} to {apps}. Never a secret.';
 
 create function ops.app_rotate_secret(input jsonb) returns json
 language plpgsql security definer
@@ -89,7 +96,8 @@ begin
   return json_build_object('app', private.app_row(app.id));
 end $$;
 comment on function ops.app_rotate_secret(jsonb) is
-  'Replaces the secret; the old one stops at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also ends every access token issued before.';
+  'Replaces the secret; the old one stops at once: {app, secret_hash, revoke_tokens?} to {app}. revoke_tokens also '
+  'ends every access token issued before.';
 
 create function ops.app_disable(input jsonb) returns json
 language plpgsql security definer
@@ -101,7 +109,8 @@ begin
   outcome := ops.client_disable(input || jsonb_build_object('client', app.client_id));
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
-comment on function ops.app_disable(jsonb) is 'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
+comment on function ops.app_disable(jsonb) is
+  'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
 
 create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
@@ -114,4 +123,5 @@ begin
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_link(jsonb) is
-  'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to {changed, app}.';
+  'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to '
+  '{changed, app}.';

@@ -1,6 +1,8 @@
--- Browsers that are signed in to own pages. With a login they last as long as its session. A signatory has an address, proved by a code.
+-- Browsers that are signed in to own pages. With a login they last as long as its session. A signatory has an address,
+-- proved by a code.
 
--- Admits a browser in which a person is signed in: {token_hash}. On pages of a partner, the person acts for the one that they manage.
+-- Admits a browser in which a person is signed in: {token_hash}. On pages of a partner, the person acts for the one
+-- that they manage.
 create function private.admit_page_session(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
@@ -20,7 +22,8 @@ begin
         perform private.refuse_admission('wrong_kind');
       end if;
       return jsonb_build_object(
-        'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory, 'signed_in_at', shown.created_at),
+        'caller', jsonb_build_object('kind', 'signatory', 'signatory', shown.signatory,
+                                     'signed_in_at', shown.created_at),
         'subject', 'signatory:' || encode(sha256(convert_to(shown.signatory, 'UTF8')), 'hex'));
     end if;
     return jsonb_set(private.admit_signed_in(shown.user_id, shown.sign_in_session_id, demand), '{caller,signatory}',
@@ -42,11 +45,13 @@ begin
   if not private.signs(address) then
     return false;
   end if;
-  insert into core.page_sessions (token_hash, signatory) values (private.reserve_token_hash(begin_signatory_session.token_hash), address);
+  insert into core.page_sessions (token_hash, signatory)
+    values (private.reserve_token_hash(begin_signatory_session.token_hash), address);
   return true;
 end $$;
 comment on function private.begin_signatory_session(text, text) is
-  'Signs a browser that proved an address by a code in as the signatory there; false if there is none. Definer, because nobody is signed in yet.';
+  'Signs a browser that proved an address by a code in as the signatory there; false if there is none. Definer, '
+  'because nobody is signed in yet.';
 
 create function private.take_signatory(token_hash text, person uuid) returns text
 language plpgsql security definer
@@ -61,15 +66,18 @@ begin
   return address;
 end $$;
 comment on function private.take_signatory(text, uuid) is
-  'Takes the address that a browser proved as a signatory, if the person''s login has it too. The new page session replaces that row. Definer, because the row is of no person.';
+  'Takes the address that a browser proved as a signatory, if the person''s login has it too. The new page session '
+  'replaces that row. Definer, because the row is of no person.';
 
 create function private.end_signatory_session(token_hash text) returns void
 language sql security definer
 as $$
   delete from core.page_sessions s
-   where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null and s.signatory = private.signatory()
+   where s.token_hash = decode(end_signatory_session.token_hash, 'hex') and s.user_id is null
+       and s.signatory = private.signatory()
 $$;
-comment on function private.end_signatory_session(text) is 'Signs a signatory out. Definer, because the row is of no person.';
+comment on function private.end_signatory_session(text) is
+  'Signs a signatory out. Definer, because the row is of no person.';
 
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -77,12 +85,15 @@ as $$
 begin
   perform private.act_as(caller, 'session');
   insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
-  values (private.reserve_token_hash(request ->> 'token_hash'), private.user_id(), (request ->> 'sign_in_session_id')::uuid,
+  values (private.reserve_token_hash(request ->> 'token_hash'), private.user_id(),
+          (request ->> 'sign_in_session_id')::uuid,
           private.take_signatory(request ->> 'signatory_hash', private.user_id()));
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code began, and that this one replaces.';
+  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. '
+  'sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code '
+  'began, and that this one replaces.';
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -90,7 +101,8 @@ as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
   perform private.end_signatory_session(request ->> 'token_hash');
-  delete from core.page_sessions s where s.user_id = private.user_id() and s.token_hash = decode(request ->> 'token_hash', 'hex');
+  delete from core.page_sessions s where s.user_id = private.user_id()
+      and s.token_hash = decode(request ->> 'token_hash', 'hex');
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is

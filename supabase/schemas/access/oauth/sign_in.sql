@@ -36,9 +36,11 @@ begin
       or strangers and not exists (select from auth.users u where u.email = address and not u.is_sso_user);
 end $$;
 comment on function private.code_opens(text, boolean) is
-  'Whether a code mailed to an address signs somebody in: a login or a signatory, and with strangers also somebody new. Definer, because logins belong to Supabase Auth.';
+  'Whether a code mailed to an address signs somebody in: a login or a signatory, and with strangers also somebody '
+  'new. Definer, because logins belong to Supabase Auth.';
 
-create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+create function private.judge_sign_in_code(request jsonb, purpose text, out refused text, out email text,
+                                           out again boolean)
 language plpgsql security definer
 as $$
 declare
@@ -51,10 +53,12 @@ begin
   end if;
 end $$;
 comment on function private.judge_sign_in_code(jsonb, text) is
-  'private.judge_guess of the code of one browser, {token_hash, code_hash, key, strangers?}. A code that would sign nobody in is always wrong. Definer: no caller may read codes.';
+  'private.judge_guess of the code of one browser, {token_hash, code_hash, key, strangers?}. A code that would sign '
+  'nobody in is always wrong. Definer: no caller may read codes.';
 
 -- As private.judge_sign_in_code. It also uses up a right code; a second click still finds it right.
-create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text, out again boolean)
+create function private.redeem_sign_in_code(request jsonb, purpose text, out refused text, out email text,
+                                            out again boolean)
 language plpgsql
 as $$
 begin
@@ -76,7 +80,8 @@ begin
   return json_build_object('rate', rate);
 end $$;
 comment on function api.count_sign_in(jsonb, jsonb) is
-  'Counts a sign-in before it is tried, so that parallel guesses count too: {address_hash, email_hash, device_hash} to {rate}.';
+  'Counts a sign-in before it is tried, so that parallel guesses count too: {address_hash, email_hash, device_hash} to '
+  '{rate}.';
 
 create function api.send_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -105,24 +110,30 @@ begin
   signatory := private.signs(request ->> 'email');
   stranger := private.code_opens(request ->> 'email', true);
   perform private.enqueue_mail(request -> 'mail', request ->> 'email', 'sign_in_code:' || (request ->> 'token_hash'),
-                               to_nobody => login is null and not (signatory and (request ->> 'signatories')::boolean is true)
+                               to_nobody => login is null
+                                   and not (signatory and (request ->> 'signatories')::boolean is true)
                                             and not (stranger and (request ->> 'strangers')::boolean is true),
                                counted => counted = 'fits');
   return json_build_object('ok', true);
 end $$;
 comment on function api.send_sign_in_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the signatories of a CPO''s customers, strangers adds addresses without a login. The answer is the same if the code opens nothing.';
+  'Mails a one-time code, good for ten minutes and five attempts: {address_hash, email_hash, device_hash, email, '
+  'token_hash, code_hash, mail, signatories?, strangers?}. It goes to an address with a login. signatories adds the '
+  'signatories of a CPO''s customers, strangers adds addresses without a login. The answer is the same if the code '
+  'opens nothing.';
 
 create function private.reader_of_codes(address text) returns uuid
 language plpgsql stable security definer
 as $$
 begin
   return (select min(a.partner_id::text)::uuid from private.signed_accounts(address) a
-           where private.is_sandbox() and not exists (select from auth.users u where u.email = address and not u.is_sso_user)
+           where private.is_sandbox() and not exists (select from auth.users u
+                                                      where u.email = address and not u.is_sso_user)
           having count(distinct a.partner_id) = 1);
 end $$;
 comment on function private.reader_of_codes(text) is
-  'On the sandbox: the tenant that reads the codes of a signatory without a login. Such a code makes the login for that tenant. Else null. Definer, because it looks across tenants.';
+  'On the sandbox: the tenant that reads the codes of a signatory without a login. Such a code makes the login for '
+  'that tenant. Else null. Definer, because it looks across tenants.';
 
 create function api.redeem_sign_in_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -135,7 +146,8 @@ begin
   select * into redeemed from private.judge_sign_in_code(request, 'sign_in');
   if redeemed.refused is null
      -- a signatory of a CPO's customer needs no login
-     and (private.login_at(redeemed.email) is not null or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
+     and (private.login_at(redeemed.email) is not null
+          or not (request ->> 'signatory_hash' is not null and private.signs(redeemed.email))) then
     select * into proof from private.prove_login(redeemed.email, private.reader_of_codes(redeemed.email), request);
     if proof.need is not null then
       return proof.need;
@@ -150,7 +162,10 @@ begin
   return json_build_object(
     'email', redeemed.email,
     'login', private.login_at(redeemed.email) is not null,
-    'signatory', request ->> 'signatory_hash' is not null and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
+    'signatory', request ->> 'signatory_hash' is not null
+        and private.begin_signatory_session(request ->> 'signatory_hash', redeemed.email));
 end $$;
 comment on function api.redeem_sign_in_code(jsonb, jsonb) is
-  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, login, signatory}. Asks for a login first if the address has none, or if a stranger may have made it. login: the owner may sign in. signatory_hash signs in a signatory of a CPO''s customer.';
+  'Uses a one-time code: {token_hash, code_hash, key, email, device_hash?, signatory_hash?, strangers?} to {email, '
+  'login, signatory}. Asks for a login first if the address has none, or if a stranger may have made it. login: the '
+  'owner may sign in. signatory_hash signs in a signatory of a CPO''s customer.';

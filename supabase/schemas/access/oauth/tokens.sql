@@ -1,4 +1,5 @@
--- The tokens of an application: a code or a refresh token for an access token, and what ends them (RFC 6749, 7009, 9700).
+-- The tokens of an application: a code or a refresh token for an access token, and what ends them (RFC 6749, 7009,
+-- 9700).
 
 -- Ends every token of a grant at once; returns whether it was still live.
 create function private.end_grant(grant_id uuid, reason text) returns boolean
@@ -27,7 +28,8 @@ create function private.add_refresh_token(grant_id uuid, generation int, token_h
 language sql
 as $$
   insert into core.oauth_refresh_tokens (token_hash, grant_id, generation, expires_at)
-  values (private.reserve_token_hash(add_refresh_token.token_hash), grant_id, generation, private.now() + interval '30 days')
+  values (private.reserve_token_hash(add_refresh_token.token_hash), grant_id, generation,
+          private.now() + interval '30 days')
 $$;
 
 create function private.redeem_code(
@@ -54,7 +56,8 @@ begin
   end if;
 end $$;
 comment on function private.redeem_code(core.oauth_clients, jsonb) is
-  'Uses an authorization code once, for the client, redirect URI and challenge it was made for. A later second use ends its grant. Definer: no caller may read codes.';
+  'Uses an authorization code once, for the client, redirect URI and challenge it was made for. A later second use '
+  'ends its grant. Definer: no caller may read codes.';
 
 create function private.rotate_refresh_token(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
@@ -88,7 +91,8 @@ begin
   end if;
 end $$;
 comment on function private.rotate_refresh_token(core.oauth_clients, jsonb) is
-  'Exchanges a refresh token for its one successor. The predecessor shown again within 30 seconds is a race and harms nothing. Later, or an older one, ends the grant. Definer: no caller may read refresh tokens.';
+  'Exchanges a refresh token for its one successor. The predecessor shown again within 30 seconds is a race and harms '
+  'nothing. Later, or an older one, ends the grant. Definer: no caller may read refresh tokens.';
 
 create function api.grant_user_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -118,8 +122,10 @@ begin
     'rate', door.rate);
 end $$;
 comment on function api.grant_user_token(jsonb, jsonb) is
-  'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
-  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are counted and reuse ends a grant.';
+  'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, '
+  'new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
+  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are '
+  'counted and reuse ends a grant.';
 
 create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
 language plpgsql security definer
@@ -137,7 +143,8 @@ begin
   end if;
 end $$;
 comment on function private.revoke_presented(core.oauth_clients, jsonb) is
-  'Ends the grant of a refresh token, or one access token, of this client; other tokens stay. Definer: no caller may read tokens.';
+  'Ends the grant of a refresh token, or one access token, of this client; other tokens stay. Definer: no caller may '
+  'read tokens.';
 
 create function api.revoke_token(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -154,4 +161,5 @@ begin
   return json_build_object('rate', door.rate);
 end $$;
 comment on function api.revoke_token(jsonb, jsonb) is
-  'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; says nothing of the token.';
+  'RFC 7009: {client_id, secret_hash, address_hash, token_hash, access_token: {id, client_id, expires_at}?} to {rate}; '
+  'says nothing of the token.';

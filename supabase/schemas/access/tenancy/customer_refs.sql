@@ -14,15 +14,18 @@ comment on function private.encrypt_block(bytea, bytea) is
 create function private.decrypt_block(block bytea, key bytea) returns bytea
 language plpgsql immutable security definer
 as $$ begin return extensions.decrypt(block, key, 'aes-ecb/pad:none'); end $$;
-comment on function private.decrypt_block(bytea, bytea) is 'Reverses private.encrypt_block. Definer, as private.claim_mac.';
+comment on function private.decrypt_block(bytea, bytea) is
+  'Reverses private.encrypt_block. Definer, as private.claim_mac.';
 
--- A partner's reference of a customer: always the same, different for every partner, and without meaning to anybody else.
+-- A partner's reference of a customer: always the same, different for every partner, and without meaning to anybody
+-- else.
 create function private.customer_ref(person uuid, customer_key bytea) returns text
 language sql immutable
 -- a permutation of the ids, so that whom a reference means is looked up and not looked for
 return 'cus_' || encode(private.encrypt_block(uuid_send(person), customer_key), 'hex');
 
--- The person of a private.customer_ref, under any key that is still accepted. One of another partner, or made up, is an id that nobody has.
+-- The person of a private.customer_ref, under any key that is still accepted. One of another partner, or made up, is an
+-- id that nobody has.
 create function private.customer_named(ref text, partner uuid, key text) returns uuid
 language plpgsql stable
 as $$
@@ -33,7 +36,8 @@ declare
 begin
   if ref ~ '^cus_[0-9a-f]{32}$' then
     foreach each in array private.keys_for('customer', key) loop
-      person := encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), private.customer_key(partner, each)), 'hex')::uuid;
+      person := encode(private.decrypt_block(decode(substr(ref, 5), 'hex'), private.customer_key(partner, each)),
+                       'hex')::uuid;
       if exists (select from core.attributions a where a.partner_id = partner and a.user_id = person) then
         return person;
       end if;

@@ -1,6 +1,8 @@
--- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a partner.
+-- The operator on clients of charge-point operators: create, list, rotate the secret, disable, change scopes, link to a
+-- partner.
 
--- private.act_as_operator, and the client that {client} names by id or client_id, locked. Its partner becomes the tenant.
+-- private.act_as_operator, and the client that {client} names by id or client_id, locked. Its partner becomes the
+-- tenant.
 create function private.client_named(input jsonb) returns core.oauth_clients
 language plpgsql
 as $$
@@ -46,24 +48,29 @@ begin
           private.operator_name(input ->> 'name'),
           decode(input ->> 'secret_hash', 'hex'),
           -- data goes where a client with cpo:webhooks says: only for who is given it by name
-          case when input ->> 'scopes' is null then array_remove(private.scopes_of('client'), 'cpo:webhooks') else private.read_scopes(input -> 'scopes', 'client') end,
+          case when input ->> 'scopes' is null then array_remove(private.scopes_of('client'), 'cpo:webhooks')
+               else private.read_scopes(input -> 'scopes', 'client') end,
           private.read_return_url(input ->> 'return_url'))
   on conflict on constraint oauth_clients_client_id_key do nothing
   returning * into client;
-  perform private.refuse_if('client_id_taken', client.id is null, json_build_object('client_id', input ->> 'client_id'));
+  perform private.refuse_if('client_id_taken', client.id is null,
+                            json_build_object('client_id', input ->> 'client_id'));
   perform private.audit('client.created', client.id, jsonb_build_object('scopes', client.scopes));
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_create(jsonb) is
-  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is the SHA-256 in hex. Without scopes it gets all but cpo:webhooks; without partner it waits for client_link.';
+  'Provisions a CPO client: {partner?, name, scopes?, return_url?, client_id, secret_hash} to {client}. secret_hash is '
+  'the SHA-256 in hex. Without scopes it gets all but cpo:webhooks; without partner it waits for client_link.';
 
 create function ops.client_list(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('clients', coalesce(json_agg(private.client_row(c) order by c.created_at desc, c.id), '[]'))
-    from private.chosen_partner(input) as chosen (id) join core.oauth_clients c on chosen.id is null or c.partner_id = chosen.id
+    from private.chosen_partner(input) as chosen (id) join core.oauth_clients c on chosen.id is null
+        or c.partner_id = chosen.id
 $$;
-comment on function ops.client_list(jsonb) is 'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
+comment on function ops.client_list(jsonb) is
+  'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
 
 create function ops.client_rotate_secret(input jsonb) returns json
 language plpgsql security definer
@@ -72,7 +79,8 @@ declare
   revoke constant boolean := coalesce((input ->> 'revoke_tokens')::boolean, false);
   client core.oauth_clients := private.client_named(input);
 begin
-  perform private.refuse_if('client_disabled', client.disabled_at is not null, json_build_object('client', client.client_id));
+  perform private.refuse_if('client_disabled', client.disabled_at is not null,
+                            json_build_object('client', client.client_id));
   update core.oauth_clients c
      set secret_hash = decode(input ->> 'secret_hash', 'hex'),
          secret_rotated_at = private.now(),
@@ -82,7 +90,8 @@ begin
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
-  'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens also ends every token issued before.';
+  'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens '
+  'also ends every token issued before.';
 
 create function ops.client_disable(input jsonb) returns json
 language plpgsql security definer
@@ -97,7 +106,8 @@ begin
   end if;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
-comment on function ops.client_disable(jsonb) is 'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
+comment on function ops.client_disable(jsonb) is
+  'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
 
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
@@ -114,7 +124,8 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
-  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens too.';
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens '
+  'too.';
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
@@ -135,4 +146,6 @@ begin
   end if;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
-comment on function ops.client_link(jsonb) is 'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts under another.';
+comment on function ops.client_link(jsonb) is
+  'Binds a client to a partner: {client, partner} to {changed, client}. Refused once the client has created accounts '
+  'under another.';

@@ -1,6 +1,7 @@
 -- The operator on partners: create, list, activate, settings, managers, the first key.
 
--- private.act_as_operator, and the partner that {partner} names by id or slug. It becomes the tenant of the transaction.
+-- private.act_as_operator, and the partner that {partner} names by id or slug. It becomes the tenant of the
+-- transaction.
 create function private.partner_named(input jsonb) returns core.partners
 language plpgsql
 as $$
@@ -53,7 +54,8 @@ declare
 begin
   perform private.act_as_operator(input);
   -- an id must never be read as somebody's slug
-  perform private.refuse_if('invalid_slug', slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60 or private.as_uuid(slug) is not null);
+  perform private.refuse_if('invalid_slug', slug !~ '^[a-z0-9]+(-[a-z0-9]+)*$' or length(slug) > 60
+                            or private.as_uuid(slug) is not null);
   insert into core.partners (name, slug) values (name, slug)
   on conflict on constraint partners_slug_key do nothing
   returning * into partner;
@@ -61,12 +63,14 @@ begin
   perform private.set_tenant(partner.id), private.audit('partner.created', partner.id);
   return json_build_object('partner', private.partner_row(partner));
 end $$;
-comment on function ops.partner_create(jsonb) is 'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
+comment on function ops.partner_create(jsonb) is
+  'Makes a partner, active at once: {name, slug?} to {partner}. The name gives the slug by default.';
 
 create function ops.partner_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]')) from core.partners p
+  select json_build_object('partners', coalesce(json_agg(private.partner_row(p) order by p.slug), '[]'))
+   from core.partners p
 $$;
 comment on function ops.partner_list(jsonb) is 'Every partner, by slug: {} to {partners}.';
 
@@ -90,12 +94,14 @@ end $$;
 create function ops.partner_activate(input jsonb) returns json
 language sql security definer
 as $$ select private.set_partner_active(input, true) $$;
-comment on function ops.partner_activate(jsonb) is 'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
+comment on function ops.partner_activate(jsonb) is
+  'Lets a partner''s credentials in again: {partner} to {changed, partner}.';
 
 create function ops.partner_deactivate(input jsonb) returns json
 language sql security definer
 as $$ select private.set_partner_active(input, false) $$;
-comment on function ops.partner_deactivate(jsonb) is 'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
+comment on function ops.partner_deactivate(jsonb) is
+  'Refuses a partner''s credentials from now on; its data stays: {partner} to {changed, partner}.';
 
 -- private.return_root, refused if that is null. Null stays null.
 create function private.read_return_url(url text) returns text
@@ -111,8 +117,10 @@ create function private.partner_settings(partner core.partners) returns json
 language sql stable
 as $$
   select json_build_object(
-    'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url', partner.return_url,
-    'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct', partner.partner_share_pct,
+    'id', partner.id, 'slug', partner.slug, 'name', partner.name, 'is_active', partner.is_active, 'return_url',
+        partner.return_url,
+    'referral_code', partner.referral_code, 'default_fee_pct', partner.default_fee_pct, 'partner_share_pct',
+        partner.partner_share_pct,
     'charger_brands', partner.charger_brands, 'locale', partner.locale, 'mandate_years', partner.mandate_years,
     'vat_regime', partner.vat_regime)
 $$;
@@ -132,9 +140,11 @@ begin
            partner_share_pct = coalesce((input ->> 'share_pct')::numeric, p.partner_share_pct),
            vat_regime        = coalesce(input ->> 'vat_regime', p.vat_regime),
            locale            = case when input ? 'locale' then nullif(input ->> 'locale', 'any') else p.locale end,
-           mandate_years     = case when input ? 'mandate_years' then nullif(input ->> 'mandate_years', 'any')::int else p.mandate_years end,
+           mandate_years     = case when input ? 'mandate_years' then nullif(input ->> 'mandate_years', 'any')::int
+                                    else p.mandate_years end,
            charger_brands    = case when jsonb_typeof(input -> 'charger_brands') = 'array' then array(
-                                 select b.brand from core.charger_brands b join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
+                                 select b.brand from core.charger_brands b
+                                   join jsonb_array_elements_text(input -> 'charger_brands') w (brand)
                                      on lower(w.brand) = lower(b.brand) order by 1) else p.charger_brands end
      where p.id = before.id
     returning * into after;
@@ -142,14 +152,18 @@ begin
     when check_violation or numeric_value_out_of_range or invalid_text_representation then
       perform private.refuse('invalid_partner_setting');
     when unique_violation then
-      perform private.refuse('referral_code_taken', json_build_object('referral_code', upper(input ->> 'referral_code')));
+      perform private.refuse('referral_code_taken',
+                             json_build_object('referral_code', upper(input ->> 'referral_code')));
   end;
-  perform private.refuse_if('unknown_charger_brand', cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'), 0));
+  perform private.refuse_if('unknown_charger_brand',
+                            cardinality(after.charger_brands) < coalesce(jsonb_array_length(input -> 'charger_brands'),
+                                                                         0));
   perform private.audit('partner.settings_changed', after.id) where after is distinct from before;
   return json_build_object('changed', after is distinct from before, 'partner', private.partner_settings(after));
 end $$;
 comment on function ops.partner_set(jsonb) is
-  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, mandate_years?, vat_regime?} to {changed, partner}.';
+  'Sets what is given: {partner, return_url?, referral_code?, fee_pct?, share_pct?, charger_brands?, locale?, '
+  'mandate_years?, vat_regime?} to {changed, partner}.';
 
 create function ops.partner_add_manager(input jsonb) returns json
 language plpgsql security definer
@@ -161,18 +175,24 @@ declare
 begin
   select u.id into person from auth.users u where u.email = lower(input ->> 'user');
   perform private.refuse_if('user_not_found', not found, json_build_object('user', input ->> 'user'));
-  perform private.refuse_if('login_not_proved', not exists (select from auth.users u where u.id = person and private.login_proved(u, partner.id)),
+  perform private.refuse_if('login_not_proved',
+                            not exists (select from auth.users u
+                                        where u.id = person and private.login_proved(u, partner.id)),
     json_build_object('user', input ->> 'user'));
   select * into reserved from private.reserve_manager(person, partner.id);
-  perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id, json_build_object('user', input ->> 'user'));
+  perform private.refuse_if('manages_another_partner', reserved.manages <> partner.id,
+                            json_build_object('user', input ->> 'user'));
   if reserved.added then
     perform private.audit('partner.manager_added', person);
     perform private.mail_managers('joined', lower(input ->> 'user'), null, array[lower(input ->> 'user')]);
   end if;
-  return json_build_object('changed', reserved.added, 'manager', json_build_object('user_id', person, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', reserved.added,
+                           'manager', json_build_object('user_id', person, 'partner_id', partner.id,
+                                                        'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_add_manager(jsonb) is
-  'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person manages one. Refused if no code of ours proved the address: a stranger may have made that login.';
+  'Lets a person with a login manage a partner, and tells the others: {partner, user} to {changed, manager}. A person '
+  'manages one. Refused if no code of ours proved the address: a stranger may have made that login.';
 
 create function ops.partner_invite(input jsonb) returns json
 language plpgsql security definer
@@ -184,10 +204,13 @@ declare
 begin
   invited := private.invite_manager(address, input, null);
   perform private.refuse_if('too_many_invitations', invited is null);
-  return json_build_object('changed', invited, 'invitation', json_build_object('email', address, 'partner_id', partner.id, 'partner_slug', partner.slug));
+  return json_build_object('changed', invited,
+                           'invitation', json_build_object('email', address, 'partner_id', partner.id,
+                                                           'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_invite(jsonb) is
-  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to {changed, invitation}. Not changed if they manage it already.';
+  'Mails somebody an invitation to manage a partner, which makes their login: {partner, email, token_hash, mail} to '
+  '{changed, invitation}. Not changed if they manage it already.';
 
 create function ops.partner_mint_key(input jsonb) returns json
 language plpgsql security definer
@@ -197,7 +220,9 @@ declare
   partner constant core.partners := private.business_named(input);
 begin
   perform private.refuse_if('host_not_set', private.host() is null);
-  perform private.refuse_if('key_of_another_host', input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_' else '_live_' end from core.deployment d),
+  perform private.refuse_if('key_of_another_host',
+                            input ->> 'prefix' <> (select d.key_prefix || case d.host when 'sandbox' then '_test_'
+                            else '_live_' end from core.deployment d),
     json_build_object('host', private.host()));
   perform from core.partners p where p.id = partner.id for no key update;
   minted := private.store_partner_key(input, coalesce((input ->> 'rotate')::boolean, false));
@@ -205,4 +230,5 @@ begin
   return json_build_object('key', minted || jsonb_build_object('partner_id', partner.id, 'partner_slug', partner.slug));
 end $$;
 comment on function ops.partner_mint_key(jsonb) is
-  'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix must name this deployment and host.';
+  'The first API key of a partner, or its successor: {partner, rotate?, key_hash, prefix, last4} to {key}. The prefix '
+  'must name this deployment and host.';

@@ -1,5 +1,6 @@
--- The login of an address that a code of ours proved. A stranger may sign up first with somebody's address and a password: they keep
--- nothing of the login once its owner types our code. Only definers call these functions, because logins belong to Supabase Auth.
+-- The login of an address that a code of ours proved. A stranger may sign up first with somebody's address and a
+-- password: they keep nothing of the login once its owner types our code. Only definers call these functions, because
+-- logins belong to Supabase Auth.
 
 -- Whether a code of ours proved this address for this login. Only the service key and this schema write that mark.
 create function private.login_proved(login auth.users, tenant uuid) returns boolean
@@ -7,20 +8,25 @@ language plpgsql stable
 as $$
 begin
   return coalesce(login.raw_app_meta_data ->> 'proved_email' = login.email, false)
-     -- on the sandbox a tenant reads the codes of logins that were made for it, so that these prove nothing to another tenant
-     and (tenant is null or not private.is_sandbox() or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
+     -- on the sandbox a tenant reads the codes of logins that were made for it, so that these prove nothing to another
+     -- tenant
+     and (tenant is null or not private.is_sandbox()
+          or coalesce(login.raw_app_meta_data ->> 'claimed_for' = tenant::text, true));
 end $$;
 
--- Ends the sign-in codes of an address, but for the kept token_hash, and its page sessions as a signatory. Only definers call it.
+-- Ends the sign-in codes of an address, but for the kept token_hash, and its page sessions as a signatory. Only
+-- definers call it.
 create function private.end_sign_ins(address text, kept text default null) returns void
 language plpgsql
 as $$
 begin
-  delete from core.one_time_codes c where c.email = address and starts_with(c.subject, 'browser:') and c.subject is distinct from 'browser:' || kept;
+  delete from core.one_time_codes c where c.email = address and starts_with(c.subject, 'browser:')
+      and c.subject is distinct from 'browser:' || kept;
   delete from core.page_sessions s where s.signatory = address;
 end $$;
 
--- Ends every way into a login that its owner did not make. Returns null, or what its own owner may not do; then nothing is done.
+-- Ends every way into a login that its owner did not make. Returns null, or what its own owner may not do; then nothing
+-- is done.
 create function private.secure_login(person uuid) returns text
 language plpgsql
 as $$
@@ -31,7 +37,8 @@ begin
   -- a partner's log would tell that the address had a login
   perform private.set_tenant(private.people_tenant());
   update auth.users u
-     set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'), extensions.gen_salt('bf')),
+     set encrypted_password = extensions.crypt(encode(extensions.gen_random_bytes(32), 'hex'),
+                                               extensions.gen_salt('bf')),
          confirmation_token = '', recovery_token = '', reauthentication_token = '',
          email_change = '', email_change_token_new = '', email_change_token_current = '',
          phone = null, phone_confirmed_at = null, phone_change = '', phone_change_token = '',
@@ -39,17 +46,20 @@ begin
          raw_user_meta_data = '{}',
          raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || '{"provider": "email", "providers": ["email"]}'
    where u.id = person;
-  -- sessions, refresh tokens, factors, links and foreign identities: whatever Supabase Auth keeps for a login, in this version or a later one
+  -- sessions, refresh tokens, factors, links and foreign identities: whatever Supabase Auth keeps for a login, in this
+  -- version or a later one
   for held in
     select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
-     where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'user_id' and not a.attisdropped
+     where c.relnamespace = 'auth'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'user_id'
+         and not a.attisdropped
      order by c.relname
   loop
     execute format('delete from auth.%I where user_id::text = $1', held.name)
             || case held.name when 'identities' then ' and provider <> ''email''' else '' end using person::text;
   end loop;
   update core.personal_tokens t set revoked_at = private.now() where t.user_id = person and t.revoked_at is null;
-  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g where g.user_id = person and g.revoked_at is null;
+  perform private.end_grant(g.id, 'login_secured') from core.oauth_grants g
+      where g.user_id = person and g.revoked_at is null;
   delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
   -- the charger stays; it connects again with a password that its owner is shown
@@ -61,7 +71,8 @@ exception when insufficient_privilege then
   return sqlerrm;
 end $$;
 
--- Deletes a login that owns nothing, as private.secure_login. Only definers call it, because logins belong to Supabase Auth.
+-- Deletes a login that owns nothing, as private.secure_login. Only definers call it, because logins belong to Supabase
+-- Auth.
 create function private.delete_login(person uuid) returns text
 language plpgsql
 as $$
@@ -69,7 +80,8 @@ declare
   tenant constant uuid := private.partner_id();
 begin
   delete from auth.users u where u.id = person;
-  perform private.set_tenant(private.people_tenant()), private.audit('login.replaced', person), private.set_tenant(tenant);
+  perform private.set_tenant(private.people_tenant()), private.audit('login.replaced', person),
+      private.set_tenant(tenant);
   return null;
 exception when insufficient_privilege then
   return sqlerrm;
@@ -121,13 +133,18 @@ begin
   end if;
   update auth.users u
      set raw_app_meta_data = u.raw_app_meta_data || jsonb_build_object('proved_email', u.email)
-         || case when tenant is not null and private.is_sandbox() then jsonb_build_object('claimed_for', tenant) else '{}' end
+         || case when tenant is not null and private.is_sandbox() then jsonb_build_object('claimed_for', tenant)
+                 else '{}' end
    where u.id = login.id;
   -- in the service's own name; the caller may act for a tenant
   acting := private.partner_id();
   perform private.set_tenant(private.people_tenant()),
-          private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':' || gen_random_uuid()),
+          private.enqueue_mail(request #> '{login,mail}', address, 'login_secured:' || login.id || ':'
+                               || gen_random_uuid()),
           private.set_tenant(acting);
 end $$;
 comment on function private.prove_login(text, uuid, jsonb) is
-  'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because logins belong to Supabase Auth.';
+  'The login of an address that our code has just proved: user_id, or first need, which the caller returns. A login '
+  'that was proved before stays as it is. Any other may be a stranger''s. If it owns nothing it is deleted and made '
+  'again; else it is secured, and the person is mailed. A banned login stays; the caller refuses it. Definer, because '
+  'logins belong to Supabase Auth.';

@@ -24,8 +24,11 @@ create table core.partners (
   constraint partners_slug_shape check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and length(slug) <= 60),
   constraint partners_name_length check (length(name) between 1 and 120),
   constraint partners_house_is_active check (is_active or id <> '00000000-0000-4000-8000-000000000000'),
-  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000' or num_nonnulls(referral_code, return_url, iban_last4, vat_regime) = 0
-    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25 and num_nonnulls(locale, mandate_years) = 0),
+  constraint partners_house_has_no_settings check (id <> '00000000-0000-4000-8000-000000000000'
+                                                   or num_nonnulls(referral_code, return_url, iban_last4,
+                                                                   vat_regime) = 0
+    and company = '{}' and branding = '{}' and charger_brands = '{}' and default_fee_pct = 20 and partner_share_pct = 25
+        and num_nonnulls(locale, mandate_years) = 0),
   constraint partners_locale_known check (locale in ('nl', 'en')),
   constraint partners_mandate_years_known check (mandate_years in (1, 3, 5)),
   constraint partners_referral_code_key unique (referral_code),
@@ -36,26 +39,38 @@ create table core.partners (
   constraint partners_color_is_one check (branding ->> 'primary_color' ~ '^#[0-9A-Fa-f]{6}$'),
   constraint partners_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4, iban_holder) in (0, 4))
 );
-comment on table core.partners is 'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records.';
-comment on column core.partners.return_url is 'Registered by the operator or in the portal. Sign-in links may lead back only to it and below it.';
+comment on table core.partners is
+  'A tenant: a charge-point operator, installer or other business. Kept as long as its customers'' records.';
+comment on column core.partners.return_url is
+  'Registered by the operator or in the portal. Sign-in links may lead back only to it and below it.';
 comment on column core.partners.branding is
-  'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. packages/shared/src/domain/brand.ts says how the color is used on light and on dark.';
+  'display_name, logo_url, primary_color, reply_to: how pages and mail to its customers look. '
+  'packages/shared/src/domain/brand.ts says how the color is used on light and on dark.';
 comment on column core.partners.vat_regime is
-  'How VAT is charged on its share. none: no business for VAT. small_business: exempt, the Dutch KOR. regular. reverse_charge: a business in another country. Set by the operator. Null while nobody has asked; no invoice is written until then.';
-comment on column core.partners.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
+  'How VAT is charged on its share. none: no business for VAT. small_business: exempt, the Dutch KOR. regular. '
+  'reverse_charge: a business in another country. Set by the operator. Null while nobody has asked; no invoice is '
+  'written until then.';
+comment on column core.partners.iban_changed_at is
+  'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.partners.charger_brands is
-  'Brands whose cloud the partner has linked to the service: a draft may have a charger of these only. Set by the operator.';
-comment on column core.partners.locale is 'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the operator.';
-comment on column core.partners.mandate_years is 'For how many calendar years its customers sign; null if they choose. Set by the operator.';
+  'Brands whose cloud the partner has linked to the service: a draft may have a charger of these only. Set by the '
+  'operator.';
+comment on column core.partners.locale is
+  'The language for customers whose own is not known. Null: pages speak the browser''s, mail Dutch. Set by the '
+  'operator.';
+comment on column core.partners.mandate_years is
+  'For how many calendar years its customers sign; null if they choose. Set by the operator.';
 
 create policy "a tenant sees itself" on core.partners
   for select to api_owner using (id = (select private.partner_id()));
 create policy "a tenant changes itself" on core.partners for update to api_owner
   using (id = (select private.partner_id())) with check (id = (select private.partner_id()));
 grant select on core.partners to api_owner;
-grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url) on core.partners to api_owner;
+grant update (company, iban_ciphertext, iban_key_id, iban_last4, iban_holder, branding, return_url)
+    on core.partners to api_owner;
 
--- The service's own tenant, for which nobody acts. What a person owns lives here: attribution may begin or end without moving a row.
+-- The service's own tenant, for which nobody acts. What a person owns lives here: attribution may begin or end without
+-- moving a row.
 create function private.people_tenant() returns uuid
 language sql immutable parallel safe
 return uuid '00000000-0000-4000-8000-000000000000';
@@ -75,7 +90,8 @@ create table core.partner_logos (
   constraint partner_logos_hash_is_of_png check (hash = sha256(png)),
   constraint partner_logos_size check (length(png) <= 307200 and width between 1 and 200 and height between 1 and 48)
 );
-comment on table core.partner_logos is 'The logo of a partner, and the last ten that it replaced, kept 90 days for mail that shows them.';
+comment on table core.partner_logos is
+  'The logo of a partner, and the last ten that it replaced, kept 90 days for mail that shows them.';
 comment on column core.partner_logos.width is 'How wide it is shown, in CSS pixels; height likewise.';
 -- serves: the logo that is shown now
 create unique index partner_logos_shown on core.partner_logos (partner_id) where replaced_at is null;
@@ -93,7 +109,8 @@ create table core.partner_managers (
   constraint partner_managers_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint partner_managers_user_id_fkey foreign key (user_id) references auth.users (id) on delete cascade
 );
-comment on table core.partner_managers is 'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
+comment on table core.partner_managers is
+  'Who manages a partner in the portal: a person manages one partner. They are invited, or added by the operator.';
 select private.enable_tenant_policy('core.partner_managers', 'select, delete');
 select private.enable_owner_policy('core.partner_managers', 'user_id');
 
@@ -111,17 +128,20 @@ create table core.partner_keys (
   constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint partner_keys_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.partner_keys is 'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+comment on table core.partner_keys is
+  'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
 -- serves: one active key a partner
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
 select private.enable_tenant_policy('core.partner_keys', 'select, insert, update');
 
--- The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification's order.
+-- The scopes of a CPO client (client), an application for a person (user) or a personal_token, in the specification's
+-- order.
 create function private.scopes_of(holder text) returns text[]
 language sql immutable
 as $$
   select case holder
-    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write', 'cpo:sessions:write', 'cpo:webhooks']
+    when 'client' then array['cpo:accounts:read', 'cpo:accounts:write', 'cpo:mandates:write', 'cpo:chargers:write',
+                             'cpo:sessions:write', 'cpo:webhooks']
     when 'personal_token' then own.data
     when 'user' then own.data || array['partners:read', 'partners:write'] end
     from (select array['chargers:read', 'chargers:write', 'sessions:read', 'energy:read', 'profile:read'] as data) own
@@ -147,18 +167,23 @@ create table core.oauth_clients (
   constraint oauth_clients_partner_key unique (partner_id, id),
   constraint oauth_clients_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
   constraint oauth_clients_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,refresh_token}'),
+  constraint oauth_clients_grant_types_known check (grant_types <@ '{client_credentials,authorization_code,'
+                                                                   'refresh_token}'),
   constraint oauth_clients_scopes_known check (scopes <@ (private.scopes_of('client') || private.scopes_of('user'))),
   constraint oauth_clients_secret_is_sha256 check (length(secret_hash) = 32),
   constraint oauth_clients_return_url_length check (length(return_url) <= 500),
   constraint oauth_clients_operated_by_length check (length(operated_by) between 1 and 120)
 );
 comment on table core.oauth_clients is
-  'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never stored. Never deleted: disabled.';
-comment on column core.oauth_clients.partner_id is 'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is 'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
+  'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never '
+  'stored. Never deleted: disabled.';
+comment on column core.oauth_clients.partner_id is
+  'Null until the operator links the client; a client without partner is refused with client_not_linked.';
+comment on column core.oauth_clients.tokens_valid_from is
+  'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
-comment on column core.oauth_clients.operated_by is 'Who runs the application, as the consent page names them; null: its partner.';
+comment on column core.oauth_clients.operated_by is
+  'Who runs the application, as the consent page names them; null: its partner.';
 create policy "a client sees itself" on core.oauth_clients
   for select to api_owner using (id = (select private.client_id()));
 grant select on core.oauth_clients to api_owner;
@@ -180,7 +205,8 @@ create table core.attributions (
   constraint attributions_attached_month_is_month check (attached_month = date_trunc('month', attached_month))
 );
 comment on table core.attributions is
-  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who it is. Ends with the login or when the person stops sharing.';
+  'Which partner brought a person: at most one, never overwritten. Only partner_upload and partner_invite disclose who '
+  'it is. Ends with the login or when the person stops sharing.';
 select private.enable_tenant_policy('core.attributions', 'select');
 select private.enable_owner_policy('core.attributions', 'user_id');
 -- serves: the customers of a partner, newest first
@@ -188,7 +214,8 @@ create index attributions_newest on core.attributions (partner_id, created_at de
 -- serves: the customers of a month, in the partner's portal
 create index attributions_by_month on core.attributions (partner_id, attached_month, created_at desc, user_id desc);
 -- serves: a customer by the beginning of the partner's own reference
-create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops) where external_ref is not null;
+create index attributions_reference on core.attributions (partner_id, lower(external_ref) text_pattern_ops)
+    where external_ref is not null;
 
 create table core.ended_attributions (
   partner_id     uuid        not null,
@@ -202,7 +229,8 @@ create table core.ended_attributions (
   constraint ended_attributions_months check (attached_month <= last_month)
 );
 comment on table core.ended_attributions is
-  'The partner that brought a person until they stopped sharing. These months still count for the partner, also if they are booked later. It discloses nothing. Ends with the login.';
+  'The partner that brought a person until they stopped sharing. These months still count for the partner, also if '
+  'they are booked later. It discloses nothing. Ends with the login.';
 -- serves: the partner of a month that is booked, and the deletion of a login
 create index ended_attributions_user on core.ended_attributions (user_id);
 select private.enable_tenant_policy('core.ended_attributions', 'select');
@@ -223,11 +251,14 @@ create table core.manager_invitations (
   constraint manager_invitations_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.manager_invitations is
-  'Who was invited to manage a partner, by the SHA-256 of a mailed link''s secret: seven days, one use. Personal data; deleted 30 days after it expired.';
+  'Who was invited to manage a partner, by the SHA-256 of a mailed link''s secret: seven days, one use. Personal data; '
+  'deleted 30 days after it expired.';
 comment on column core.manager_invitations.invited_by is
-  'The manager who invited; null for the operator. It ends when they go: somebody who is removed must not come back by it.';
+  'The manager who invited; null for the operator. It ends when they go: somebody who is removed must not come back by '
+  'it.';
 -- serves: the open invitation of an address
-create unique index manager_invitations_open on core.manager_invitations (partner_id, email) where used_at is null and withdrawn_at is null;
+create unique index manager_invitations_open on core.manager_invitations (partner_id, email)
+    where used_at is null and withdrawn_at is null;
 -- serves: the clean-up
 create index manager_invitations_expiry on core.manager_invitations (expires_at);
 select private.enable_tenant_policy('core.manager_invitations', 'select, insert, update');

@@ -15,7 +15,8 @@ create table core.personal_tokens (
   constraint personal_tokens_name_length check (length(name) between 1 and 100),
   constraint personal_tokens_scopes_known check (scopes <@ private.scopes_of('personal_token'))
 );
-comment on table core.personal_tokens is 'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
+comment on table core.personal_tokens is
+  'A token a person made in the dashboard, as its SHA-256; shown once. Never carries partners:*.';
 -- serves: the tokens of a person
 create index personal_tokens_user on core.personal_tokens (user_id, created_at desc);
 create policy "a person reaches their own tokens" on core.personal_tokens to api_owner

@@ -4,7 +4,8 @@ create function private.token_row(token core.personal_tokens) returns json
 language sql stable
 as $$
   select json_build_object(
-    'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at', private.iso(token.created_at),
+    'id', token.id, 'name', token.name, 'scopes', token.scopes, 'last4', token.last4, 'created_at',
+        private.iso(token.created_at),
     'expires_at', private.iso(token.expires_at), 'last_used_at', private.iso(token.last_used_at))
 $$;
 
@@ -23,7 +24,8 @@ begin
   perform private.act_as(caller, 'session');
   return json_build_object('tokens', private.own_tokens());
 end $$;
-comment on function api.list_personal_tokens(jsonb) is 'GET /tokens: those not revoked, newest first; never the token itself.';
+comment on function api.list_personal_tokens(jsonb) is
+  'GET /tokens: those not revoked, newest first; never the token itself.';
 
 create function api.read_own_tokens(caller jsonb) returns json
 language plpgsql stable security definer
@@ -45,11 +47,13 @@ begin
   perform private.lock('tokens', private.user_id()::text);
   -- a form that is sent twice makes the same token
   select * into token from core.personal_tokens t
-   where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex') and t.revoked_at is null;
+   where t.user_id = private.user_id() and t.token_hash = decode(input ->> 'token_hash', 'hex')
+       and t.revoked_at is null;
   if found then
     return private.token_row(token);
   end if;
-  if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50 then
+  if (select count(*) from core.personal_tokens t where t.user_id = private.user_id() and t.revoked_at is null) >= 50
+      then
     perform private.refuse('token_limit_reached');
   elsif expires <= private.now() then
     perform private.refuse('invalid_request', json_build_object(
@@ -66,7 +70,8 @@ begin
   return private.token_row(token);
 end $$;
 comment on function api.create_personal_token(jsonb, jsonb) is
-  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. To last longer than a year it needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
+  'POST /tokens: {name, scopes, expires_at, token_hash, last4} to the token''s row. To last longer than a year it '
+  'needs a sign-in of the last 15 minutes. The token itself never reaches the database.';
 
 create function api.revoke_personal_token(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -85,4 +90,5 @@ begin
   end if;
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_personal_token(jsonb, jsonb) is 'DELETE /tokens/{id}: acts at once; a second time changes nothing.';
+comment on function api.revoke_personal_token(jsonb, jsonb) is
+  'DELETE /tokens/{id}: acts at once; a second time changes nothing.';

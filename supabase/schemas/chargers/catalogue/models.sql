@@ -4,7 +4,8 @@
 create function private.charger_key(reported text) returns text
 language sql immutable
 as $$
-  -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters it does not know
+  -- collate "C" gives the same result on every deployment, whatever its locale; NFKC has already replaced the letters
+  -- it does not know
   select trim(regexp_replace(lower(normalize(reported, nfkc) collate "C"), '\s+', ' ', 'g'))
 $$;
 
@@ -13,11 +14,13 @@ create function private.vendor_key(reported text) returns text
 language sql immutable
 as $$
   select regexp_replace(private.charger_key(reported),
-    '[ ,]+(b\.?v\.?|n\.?v\.?|gmbh( ?&? ?co\.? ?kg)?|kg|ag|asa?|a/s|ab|oy|s\.?a\.?s?\.?|s\.?l\.?u?\.?|s\.?r\.?l\.?|s\.?p\.?a\.?|'
+    '[ ,]+(b\.?v\.?|n\.?v\.?|gmbh( ?&? ?co\.? ?kg)?|kg|ag|asa?|a/s|ab|oy|s\.?a\.?s?\.?|s\.?l\.?u?\.?|s\.?r\.?l\.?|'
+    's\.?p\.?a\.?|'
     'se|(co\.?,? ?)?ltd\.?|limited|inc\.?|corp\.?|llc|plc)$', '')
 $$;
 
--- Both sides of the catalogue search. Signs that the specification blanks in the search are blanked in names too, so that both match.
+-- Both sides of the catalogue search. Signs that the specification blanks in the search are blanked in names too, so
+-- that both match.
 create function private.catalog_search_key(words text) returns text
 language sql immutable
 as $$ select private.charger_key(translate(words, '%_,()', '     ')) $$;
@@ -52,4 +55,5 @@ begin
   return answer;
 end $$;
 comment on function api.list_catalog_chargers(jsonb, jsonb) is
-  'GET /v1/catalog/chargers: query {search, limit}. The search is a substring of brand, of model, or of both in a row ("alfen eve").';
+  'GET /v1/catalog/chargers: query {search, limit}. The search is a substring of brand, of model, or of both in a row '
+  '("alfen eve").';

@@ -43,17 +43,20 @@ begin
 
   answer.detail := case
     when answer.mid_meter     then format('The %s %s has a MID meter.', family.brand, family.model)
-    when not answer.mid_meter then format('The %s %s has no MID meter: what it charges does not count for ERE.', family.brand, family.model)
+    when not answer.mid_meter then format('The %s %s has no MID meter: what it charges does not count for ERE.',
+                                          family.brand, family.model)
     when not family.meter_fits then
       format('%s sells this model with and without a MID meter; only its meterType tells which.', family.brand)
     when family.mid_evidence = 'variant' then
-      format('This model is sold with and without a MID meter. If this one has it, choose "%s" by its catalog_charger_id.', family.model)
+      format('This model is sold with and without a MID meter. If this one has it, choose "%s" by its '
+             'catalog_charger_id.', family.model)
     when family.mid_evidence = 'unknown' then
       format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
     when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
     when json_array_length(answer.suggestions) = 0 then
       format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
-    else format('No %s model is known by this name. If it is one of the suggestions, choose it by its catalog_charger_id.', answer.brand)
+    else format('No %s model is known by this name. If it is one of the suggestions, choose it by its '
+                'catalog_charger_id.', answer.brand)
   end;
   return answer;
 end $$;

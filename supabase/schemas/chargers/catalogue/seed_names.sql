@@ -46,10 +46,10 @@ insert into core.charger_vendor_aliases (vendor, brand, names_brand) values
   ('go-e',   'Fronius',  false),  -- builds the Wattpilot
   ('',       'Huawei',   false);  -- leaves the vendor empty, as others may
 
--- A pattern that can resolve was seen in a boot message or an order-code list, or is the model's whole readable name. Three are names
--- because their prefix is only a guess. Etrel "G-D" would have declared MID, Wallbox "CMX" would have denied it unseen, and the Tesla speaks
--- no OCPP. A prefix of a family that stays unresolved does no harm: it only gives the detail and the suggestions. Names end in $ ("Go" is
--- not "Go 2"), order codes may run on.
+-- A pattern that can resolve was seen in a boot message or an order-code list, or is the model's whole readable name.
+-- Three are names because their prefix is only a guess. Etrel "G-D" would have declared MID, Wallbox "CMX" would have
+-- denied it unseen, and the Tesla speaks no OCPP. A prefix of a family that stays unresolved does no harm: it only
+-- gives the detail and the suggestions. Names end in $ ("Go" is not "Go 2"), order codes may run on.
 insert into core.charger_model_patterns (brand, model_pattern, model) values
   ('ABB',                '^cdt_tacw(4|7|11|22)(::.*)?$',                    'Terra AC (MID variant)'),
   ('ABL',                '^em(h[123]|4)',                                   'eMH1 / eMH2 / eMH3 / eM4'),
@@ -108,7 +108,8 @@ insert into core.charger_model_patterns (brand, model_pattern, model) values
   ('Sungrow',            '^ac(011e|22e)',                                   'AC011E-01 / AC22E'),
   ('Tesla',              '^(tesla )?wall connector( gen ?[23])?$',          'Wall Connector Gen 2 / 3'),
   ('V2C',                '^trydan',                                         'Trydan / Trydan Pro'),
-  ('Vestel',             '^evc04',                                          'EVC04 Home Smart / Connect Plus (MID variant)'),
+  ('Vestel',             '^evc04',
+   'EVC04 Home Smart / Connect Plus (MID variant)'),
   ('Volt Time',          '^source',                                         'Source / Source 2'),
   ('Wallbox',            '^(wallbox )?commander( 2)?$',                     'Commander / Commander 2'),
   ('Wallbox',            '^(plp2-|(wallbox )?pulsar max$)',                 'Pulsar Max'),

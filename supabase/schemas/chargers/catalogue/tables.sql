@@ -21,12 +21,16 @@ create table core.charger_models (
   constraint charger_models_mid_meter_check check ((mid_meter is not null) = (mid_evidence = 'certain')),
   constraint charger_models_mid_source_check check ((mid_source is null) = (mid_evidence = 'unknown'))
 );
-comment on table core.charger_models is 'One row per model or family of chargers. Reference data; ids never change, because registered chargers refer to them.';
+comment on table core.charger_models is
+  'One row per model or family of chargers. Reference data; ids never change, because registered chargers refer to '
+  'them.';
 comment on column core.charger_models.mid_meter is
   'Whether it has a MID meter; null if the name does not settle it. Chargers of this model have it as mid_eligible.';
 comment on column core.charger_models.mid_evidence is
-  'certain. variant: sold with and without a MID meter; the row means the one with. unknown: not established, and never offered.';
-comment on column core.charger_models.listed is 'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
+  'certain. variant: sold with and without a MID meter; the row means the one with. unknown: not established, and '
+  'never offered.';
+comment on column core.charger_models.listed is
+  'Whether GET /v1/catalog/chargers shows it and the resolver suggests it.';
 create policy "api functions read the catalogue" on core.charger_models for select to api_owner using (true);
 grant select on core.charger_models to api_owner;
 
@@ -37,7 +41,8 @@ create table core.charger_vendor_aliases (
   constraint charger_vendor_aliases_pkey primary key (vendor, brand),
   constraint charger_vendor_aliases_brand_fkey foreign key (brand) references core.charger_brands
 );
-comment on table core.charger_vendor_aliases is 'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
+comment on table core.charger_vendor_aliases is
+  'The chargePointVendor strings of each brand, as private.vendor_key() writes them. Reference data.';
 comment on column core.charger_vendor_aliases.names_brand is
   'False if several makers send the string. It then means the brand only together with one of its model patterns.';
 create unique index charger_vendor_aliases_one_brand on core.charger_vendor_aliases (vendor) where names_brand;
@@ -57,7 +62,8 @@ create table core.charger_model_patterns (
 );
 comment on table core.charger_model_patterns is
   'How the models of a brand name themselves in chargePointModel, as private.charger_key() writes it. Reference data.';
-comment on column core.charger_model_patterns.meter_type_pattern is 'What meterType must match; the default accepts anything.';
+comment on column core.charger_model_patterns.meter_type_pattern is
+  'What meterType must match; the default accepts anything.';
 comment on column core.charger_model_patterns.precedence is 'Lower is more specific and is tried first.';
 create policy "api functions read the catalogue" on core.charger_model_patterns for select to api_owner using (true);
 grant select on core.charger_model_patterns to api_owner;
@@ -74,4 +80,5 @@ create type private.charger_resolution as (
   suggestions         json
 );
 comment on type private.charger_resolution is
-  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, but the brand if it is known.';
+  'The answer of GET /v1/catalog/chargers/resolve, field by field. Unresolved: no model and no mid_meter, but the '
+  'brand if it is known.';

@@ -1,4 +1,5 @@
--- Counts accounts by hour. A page far down a list of a million skips whole hours, instead of counting its way there at 70 ns an account.
+-- Counts accounts by hour. A page far down a list of a million skips whole hours, instead of counting its way there at
+-- 70 ns an account.
 
 -- Keeps core.account_counts. Transactions that add accounts of one client wait here for each other to end.
 create function private.count_accounts() returns trigger
@@ -6,7 +7,8 @@ language plpgsql
 as $$
 begin
   insert into core.account_counts as k (partner_id, owner_id, hour, accounts)
-  select a.partner_id, a.owner_id, date_trunc('hour', a.created_at, 'UTC'), case tg_op when 'INSERT' then count(*) else -count(*) end
+  select a.partner_id, a.owner_id, date_trunc('hour', a.created_at, 'UTC'),
+      case tg_op when 'INSERT' then count(*) else -count(*) end
     from changed a
    where a.client_id is not null
    group by 1, 2, 3

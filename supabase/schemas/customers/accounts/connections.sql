@@ -1,4 +1,5 @@
--- Connections: an EAN at an address, and the results of its checks against the EAN register. Connections whose addresses agree share one.
+-- Connections: an EAN at an address, and the results of its checks against the EAN register. Connections whose
+-- addresses agree share one.
 
 create function private.ean_taken(ean text, except_connection uuid default null) returns boolean
 language sql stable security definer
@@ -21,17 +22,21 @@ begin
   return not private.ean_taken(ean, for_connection);
 end $$;
 comment on function private.reserve_ean(text, uuid) is
-  'Whether an EAN is free for this connection, or for a new one. Reserves it until the transaction ends: other callers wait. Call this before storing the EAN of an active connection.';
+  'Whether an EAN is free for this connection, or for a new one. Reserves it until the transaction ends: other callers '
+  'wait. Call this before storing the EAN of an active connection.';
 
 create function private.record_ean_check(
-  connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text, reason text) returns void
+  connection uuid, ean text, postal_code text, house_number int, addition text, source text, outcome text,
+      reason text) returns void
 language sql
 as $$
   insert into core.ean_checks
-    (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, house_number_addition, source, outcome, reason)
+    (partner_id, connection_id, owner_id, ean_code, postal_code, house_number, house_number_addition, source,
+     outcome, reason)
   values (private.partner_id(), connection,
           -- without a connection the check belongs to the caller
-          coalesce((select c.owner_id from core.connections c where c.partner_id = private.partner_id() and c.id = connection), private.owner_id()),
+          coalesce((select c.owner_id from core.connections c where c.partner_id = private.partner_id()
+                    and c.id = connection), private.owner_id()),
           ean, postal_code, house_number, addition, source, outcome, reason)
 $$;
 
@@ -61,14 +66,20 @@ as $$
 declare
   active uuid[] := array(
     select c.id from core.connections c
-     where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' and (wanted is null or c.id = wanted)
+     where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
+         and (wanted is null or c.id = wanted)
      order by c.created_at, c.id);
 begin
   if wanted is not null and not exists (
-       select from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.id = wanted) then
-    perform private.refuse('no_connection', json_build_object('detail', 'The account has no connection with this connection_id; leave it out, or send one of GET /v1/accounts.'));
+       select from core.connections c where c.partner_id = private.partner_id() and c.account_id = account
+           and c.id = wanted) then
+    perform private.refuse('no_connection',
+                           json_build_object('detail',
+            'The account has no connection with this connection_id; leave it out, or send one of GET /v1/accounts.'));
   elsif cardinality(active) = 0 and wanted is not null then
-    perform private.refuse('no_connection', json_build_object('detail', 'The connection is archived; leave connection_id out, or send that of an active one.'));
+    perform private.refuse('no_connection',
+                           json_build_object('detail',
+            'The connection is archived; leave connection_id out, or send that of an active one.'));
   elsif cardinality(active) = 0 then
     perform private.refuse('no_connection');
   elsif cardinality(active) > 1 and not otherwise_first then
@@ -87,7 +98,8 @@ begin
   insert into core.locations (partner_id, postal_code, house_number, house_number_addition, street, city)
   values (private.partner_id(), address ->> 'postal_code', (address ->> 'house_number')::int,
           address ->> 'house_number_addition', address ->> 'street', address ->> 'city')
-  -- changes nothing, but answers the row that is there, and locks it against its deletion until a connection refers to it
+  -- changes nothing, but answers the row that is there, and locks it against its deletion until a connection refers to
+  -- it
   on conflict on constraint locations_address_key do update set city = excluded.city
   returning id into location;
   return location;

@@ -27,32 +27,39 @@ begin
   where a.id = account);
 end $$;
 
--- Tells the signatory that the client changed the IBAN. On production the first five of a day at once, the others together at its end.
+-- Tells the signatory that the client changed the IBAN. On production the first five of a day at once, the others
+-- together at its end.
 create function private.notify_of_iban(before core.accounts, last4 text) returns void
 language plpgsql
 as $$
 declare
   notified constant bigint := (select count(*) from core.notices n
-                            where n.partner_id = before.partner_id and n.account_id = before.id and n.kind = 'payout_iban_changed'
+                            where n.partner_id = before.partner_id and n.account_id = before.id
+                                and n.kind = 'payout_iban_changed'
                               and n.created_at > private.now() - interval '1 day');
 begin
   if before.payout_handler <> 'service_pays_customer'
-     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null) then
+     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id
+                    and c.id = m.connection_id
+                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null)
+                         then
     return;
   elsif notified < 5 or private.is_sandbox() then
-    perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || gen_random_uuid(),
+    perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':'
+                           || gen_random_uuid(),
                            jsonb_build_object('iban_last4', last4));
   else
     -- no money goes to any of these numbers within 48 hours
     insert into core.notices (partner_id, account_id, owner_id, kind, cause, due_at)
-    values (before.partner_id, before.id, before.owner_id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':' || private.today(),
+    values (before.partner_id, before.id, before.owner_id, 'payout_iban_changed', 'payout_iban_changed:' || before.id
+            || ':' || private.today(),
             private.dutch_midnight(private.today() + 1))
     on conflict on constraint notices_cause_key do nothing;
   end if;
 end $$;
 
--- A repeat by cpo_external_ref stores a new IBAN and nothing else (specification section 4.1). It may ask for same_iban, {as: ciphertext, same}.
+-- A repeat by cpo_external_ref stores a new IBAN and nothing else (specification section 4.1). It may ask for
+-- same_iban, {as: ciphertext, same}.
 create function private.repeat_account(account uuid, input jsonb) returns json
 language plpgsql
 as $$
@@ -61,12 +68,14 @@ declare
   stored core.accounts;
 begin
   if jsonb_typeof(iban) = 'object' then
-    select * into stored from core.accounts a where a.partner_id = private.partner_id() and a.id = account for no key update;
+    select * into stored from core.accounts a where a.partner_id = private.partner_id()
+        and a.id = account for no key update;
     -- each encryption gives another ciphertext: only TypeScript, which has the keys, can compare the numbers
     if stored.iban_last4 = iban ->> 'last4' and input #>> '{same_iban,as}' is null then
       return private.need('same_iban', json_build_object('partner_id', stored.partner_id, 'sent', iban,
         'stored', json_build_object('ciphertext', stored.iban_ciphertext, 'key_id', stored.iban_key_id)));
-    elsif input #> '{same_iban,same}' is distinct from 'true' or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
+    elsif input #> '{same_iban,same}' is distinct from 'true'
+        or input #>> '{same_iban,as}' is distinct from stored.iban_ciphertext then
       perform private.store_iban(account, iban), private.notify_of_iban(stored, iban ->> 'last4');
     end if;
   end if;
@@ -84,7 +93,8 @@ begin
   return case when account is not null then private.repeat_account(account, input) end;
 end $$;
 comment on function api.repeat_account(jsonb, jsonb) is
-  'Repeats POST /v1/accounts with an otherwise invalid body: {cpo_external_ref, iban} to the account''s answer, null for a new reference.';
+  'Repeats POST /v1/accounts with an otherwise invalid body: {cpo_external_ref, iban} to the account''s answer, null '
+  'for a new reference.';
 
 create function api.create_account(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -114,7 +124,8 @@ begin
     return private.need('ean_register', wanted::json);
   end if;
   select * into checked
-    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
+    from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+                           wanted ->> 'house_number_addition', ean_register);
   if checked.outcome = 'mismatch' then
     perform private.record_ean_check(null, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
@@ -122,19 +133,25 @@ begin
   end if;
 
   insert into core.accounts
-    (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext, iban_key_id, iban_last4)
+    (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext,
+     iban_key_id, iban_last4)
   values
-    (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler', reference,
-     nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}', input #>> '{iban,last4}')
+    (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler',
+     reference,
+     nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}',
+         input #>> '{iban,last4}')
   returning id into account;
 
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
-  values (private.partner_id(), account, input #>> '{person,full_name}', input #>> '{person,email}', input #>> '{person,phone}');
+  values (private.partner_id(), account, input #>> '{person,full_name}', input #>> '{person,email}',
+          input #>> '{person,phone}');
 
-  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status,
+                                ean_checked_at)
   values (private.partner_id(), account,
           private.location_for(wanted || jsonb_strip_nulls(jsonb_build_object(
-            'street', coalesce(wanted ->> 'street', checked.street), 'city', coalesce(wanted ->> 'city', checked.city)))),
+            'street', coalesce(wanted ->> 'street', checked.street), 'city',
+                coalesce(wanted ->> 'city', checked.city)))),
           ean, not private.is_test_ean(ean),
           case checked.outcome when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
@@ -146,4 +163,5 @@ begin
   return private.account_answer(account, false);
 end $$;
 comment on function api.create_account(jsonb, jsonb) is
-  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register before it stores anything, if it needs the answer and has none.';
+  'POST /v1/accounts: the body, its iban sealed, and ean_register, the EAN register''s answer. Asks for ean_register '
+  'before it stores anything, if it needs the answer and has none.';

@@ -1,6 +1,7 @@
 -- GET /v1/accounts.
 
--- The client's accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page follows.
+-- The client's accounts for {limit, offset, cpo_external_ref}, newest first. One more than the limit if another page
+-- follows.
 create function private.account_page(query jsonb) returns uuid[]
 language plpgsql stable
 as $$
@@ -33,7 +34,8 @@ begin
      limit (query ->> 'limit')::int + 1 offset skip);
 end $$;
 
--- A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether another page follows.
+-- A page as the API writes it, rows under their name. found, from private.account_page, gives the count and whether
+-- another page follows.
 create function private.page_answer(name text, rows json, found uuid[], query jsonb) returns json
 language sql stable
 return json_build_object(
@@ -66,11 +68,13 @@ begin
                a.access_channel,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
-                  select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id and s.account_id = a.id) s) as signatory,
+                  select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id
+                      and s.account_id = a.id) s) as signatory,
                (select coalesce(json_agg(row_to_json(k) order by c.created_at, c.connection_id), '[]')
                   from core.connection_mandates c
                   cross join lateral (
-                    select c.connection_id, c.ean_code, c.status, c.registration_status, c.ean_validation_status, c.mandate_status,
+                    select c.connection_id, c.ean_code, c.status, c.registration_status, c.ean_validation_status,
+                        c.mandate_status,
                            c.valid_from as mandate_valid_from, c.valid_until as mandate_valid_until,
                            c.renewed_until as mandate_renewed_until,
                            private.iso(c.signed_at) as mandate_signed_at) k
@@ -78,4 +82,5 @@ begin
      where a.partner_id = private.partner_id() and a.id = any (found[:(query ->> 'limit')::int]));
   return private.page_answer('accounts', accounts, found, query);
 end $$;
-comment on function api.list_accounts(jsonb, jsonb) is 'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';
+comment on function api.list_accounts(jsonb, jsonb) is
+  'GET /v1/accounts: {limit, offset, cpo_external_ref} to a page of the client''s accounts, newest first.';

@@ -24,7 +24,8 @@ as $$
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
 $$;
 
--- private.act_as_operator, and the one active connection that {connection} names, or an archived one by its id; locked. Its tenant is entered.
+-- private.act_as_operator, and the one active connection that {connection} names, or an archived one by its id; locked.
+-- Its tenant is entered.
 create function private.connection_named(input jsonb) returns core.connections
 language plpgsql
 as $$
@@ -35,8 +36,10 @@ declare
   connection core.connections;
 begin
   perform private.act_as_operator(input);
-  perform private.refuse_if('connection_not_found', cardinality(candidates) = 0, json_build_object('connection', named));
-  perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1, json_build_object('connection', named));
+  perform private.refuse_if('connection_not_found', cardinality(candidates) = 0,
+                            json_build_object('connection', named));
+  perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1,
+                            json_build_object('connection', named));
   perform private.set_tenant((candidates[1]).partner_id);
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
@@ -49,7 +52,8 @@ as $$
 declare
   connection constant core.connections := private.connection_named(input);
 begin
-  perform private.refuse_if('connection_archived', connection.status = 'archived', json_build_object('connection', connection.id));
+  perform private.refuse_if('connection_archived', connection.status = 'archived',
+                            json_build_object('connection', connection.id));
   return connection;
 end $$;
 
@@ -85,7 +89,8 @@ $$;
 create function private.connection_answer(connection core.connections, changed boolean) returns json
 language sql stable
 as $$
-  select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id, connection.id))
+  select json_build_object('changed', changed, 'connection', private.connection_row(connection.partner_id,
+      connection.id))
 $$;
 
 create function ops.connection_list(input jsonb) returns json
@@ -96,9 +101,11 @@ as $$
     from private.connections_named(input ->> 'connection') c
 $$;
 comment on function ops.connection_list(jsonb) is
-  'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to {connections}.';
+  'Connections, archived ones included, by connection id, account id, EAN or cpo_external_ref: {connection} to '
+  '{connections}.';
 
--- private.act_as_operator, and the account that {account} names by id or cpo_external_ref, whose partner becomes the tenant.
+-- private.act_as_operator, and the account that {account} names by id or cpo_external_ref, whose partner becomes the
+-- tenant.
 create function private.account_named(input jsonb) returns core.accounts
 language plpgsql
 as $$
@@ -129,21 +136,26 @@ begin
   -- of parallel calls for one account the later ones wait here, and then find the connection
   perform from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for no key update;
   select * into connection from core.connections c
-   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active' and c.ean_code = input ->> 'ean_code';
+   where c.partner_id = account.partner_id and c.account_id = account.id and c.status = 'active'
+       and c.ean_code = input ->> 'ean_code';
   if found then
     return private.connection_answer(connection, false);
   end if;
-  perform private.refuse_if('ean_in_use', not private.reserve_ean(input ->> 'ean_code'), json_build_object('ean_code', input ->> 'ean_code'));
+  perform private.refuse_if('ean_in_use', not private.reserve_ean(input ->> 'ean_code'),
+                            json_build_object('ean_code', input ->> 'ean_code'));
   -- the EAN register is asked by the weekly re-check, which finds this connection due as soon as its mandate is signed
-  insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
-  values (account.partner_id, account.id, account.owner_id, private.location_for(input), input ->> 'ean_code', not private.is_test_ean(input ->> 'ean_code'),
+  insert into core.connections (partner_id, account_id, owner_id, location_id, ean_code, ean_exclusive,
+                                ean_validation_status, ean_checked_at)
+  values (account.partner_id, account.id, account.owner_id, private.location_for(input), input ->> 'ean_code',
+          not private.is_test_ean(input ->> 'ean_code'),
           'unverified', '-infinity')
   returning * into connection;
   perform private.audit('connection.added', connection.id);
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_add(jsonb) is
-  'Adds an unverified connection to an account: {account, ean_code, postal_code, house_number, house_number_addition?, street?, city?} to {changed, connection}.';
+  'Adds an unverified connection to an account: {account, ean_code, postal_code, house_number, house_number_addition?, '
+  'street?, city?} to {changed, connection}.';
 
 create function ops.connection_set_ean_status(input jsonb) returns json
 language plpgsql security definer
@@ -158,7 +170,8 @@ begin
     return private.connection_answer(connection, false);
   elsif wanted = 'unverified' and connection.ean_validation_status is distinct from 'manual' then
     -- an operator cannot take back what the EAN register answered
-    perform private.refuse('ean_not_manual', json_build_object('ean_validation_status', connection.ean_validation_status));
+    perform private.refuse('ean_not_manual',
+                           json_build_object('ean_validation_status', connection.ean_validation_status));
   end if;
   update core.connections c set ean_validation_status = wanted
    where c.partner_id = connection.partner_id and c.id = connection.id;
@@ -170,7 +183,8 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_set_ean_status(jsonb) is
-  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. Submits the registration if this was the last gate.';
+  'Vouches for an EAN (manual), or takes that back (unverified): {connection, status} to {changed, connection}. '
+  'Submits the registration if this was the last gate.';
 
 create function ops.connection_archive(input jsonb) returns json
 language plpgsql security definer
@@ -195,4 +209,5 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.connection_archive(jsonb) is
-  'Archives a connection: {connection} to {changed, connection}. Revokes a signed mandate, voids open links, and frees the EAN and chargers. It stays listed.';
+  'Archives a connection: {connection} to {changed, connection}. Revokes a signed mandate, voids open links, and frees '
+  'the EAN and chargers. It stays listed.';

@@ -9,12 +9,14 @@ create table core.locations (
   created_at            timestamptz not null default private.now(),
   constraint locations_pkey primary key (partner_id, id),
   constraint locations_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number, house_number_addition, street, city),
+  constraint locations_address_key unique nulls not distinct (partner_id, postal_code, house_number,
+                                                              house_number_addition, street, city),
   constraint locations_postal_code_shape check (postal_code ~ '^[1-9][0-9]{3}[A-Z]{2}$'),
   constraint locations_house_number_positive check (house_number between 1 and 99999)
 );
 comment on table core.locations is
-  'An address, shared by the tenant''s connections that agree in every part, street and city included. It is never rewritten: a corrected address is another row. Personal data; deleted with the last connection that refers to it.';
+  'An address, shared by the tenant''s connections that agree in every part, street and city included. It is never '
+  'rewritten: a corrected address is another row. Personal data; deleted with the last connection that refers to it.';
 select private.enable_tenant_policy('core.locations', 'select, insert, update, delete');
 
 create table core.accounts (
@@ -42,23 +44,31 @@ create table core.accounts (
   constraint accounts_user_id_fkey foreign key (user_id) references auth.users (id) on delete restrict,
   constraint accounts_cpo_external_ref_key unique (partner_id, client_id, cpo_external_ref),
   constraint accounts_access_channel_known check (access_channel in ('cpo_api', 'user')),
-  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null else client_id is null end),
+  constraint accounts_owner check (case access_channel when 'cpo_api' then client_id is not null and user_id is null
+                                        else client_id is null end),
   constraint accounts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint accounts_payout_handler_known check (payout_handler in ('service_pays_customer', 'via_cpo_invoicing')),
   constraint accounts_lengths check (length(display_name) <= 120 and length(cpo_external_ref) <= 120),
   constraint accounts_iban_whole check (num_nulls(iban_ciphertext, iban_key_id, iban_last4) in (0, 3))
 );
-comment on column core.accounts.owner_id is 'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
+comment on column core.accounts.owner_id is
+  'The client or person that owns the account. Tables below it have owner_id too, so that a policy needs no look-up.';
 comment on table core.accounts is
-  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the people''s tenant. The IBAN is encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal data.';
-comment on column core.accounts.iban_changed_at is 'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
-comment on column core.accounts.eligibility_announced is 'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
--- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset reads no rows
+  'A customer: of a CPO client (client_id), or a person with a login (user_id) in the people''s tenant. The IBAN is '
+  'encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal '
+  'data.';
+comment on column core.accounts.iban_changed_at is
+  'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
+comment on column core.accounts.eligibility_announced is
+  'Whether its last event called the account ERE-eligible. core.account_gates says whether it is now.';
+-- serves: GET /v1/accounts and GET /v1/ere-positions, newest first. It has all that the policies need, so an offset
+-- reads no rows
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
 -- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
-create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref, company ->> 'name'))
+create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref,
+                                                                             company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.enable_tenant_policy('core.accounts', 'select, insert, update');
 
@@ -70,13 +80,16 @@ create table core.signatories (
   email      text,
   phone      text,
   constraint signatories_pkey primary key (partner_id, account_id),
-  constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id)
+      references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
-comment on table core.signatories is 'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
+comment on table core.signatories is
+  'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
 -- serves: the operator's search
-create index signatories_words on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
+create index signatories_words
+    on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
@@ -90,7 +103,8 @@ create table core.account_counts (
   constraint account_counts_pkey primary key (partner_id, owner_id, hour)
 );
 comment on table core.account_counts is
-  'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept as long as the accounts.';
+  'How many accounts of a CPO client were made in an hour. Triggers keep it equal to the count of core.accounts. Kept '
+  'as long as the accounts.';
 select private.enable_tenant_policy('core.account_counts', 'select, insert, update');
 
 create table core.connections (
@@ -110,7 +124,8 @@ create table core.connections (
   created_at            timestamptz not null default private.now(),
   constraint connections_pkey primary key (partner_id, id),
   constraint connections_owner_key unique (partner_id, id, owner_id),
-  constraint connections_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint connections_account_fkey foreign key (partner_id, account_id, owner_id)
+      references core.accounts (partner_id, id, owner_id),
   constraint connections_location_fkey foreign key (partner_id, location_id) references core.locations (partner_id, id),
   constraint connections_ean_code_shape check (ean_code ~ '^[0-9]{18}$'),
   constraint connections_ean_validation_status_known
@@ -120,9 +135,11 @@ create table core.connections (
     check (registration_status in ('concept', 'ingediend', 'goedgekeurd', 'afgekeurd'))
 );
 comment on table core.connections is
-  'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. Personal data.';
+  'An EAN at an address, registered for an account. At most one active connection holds an EAN, across all tenants. '
+  'Personal data.';
 comment on column core.connections.reviewed_at is 'The last verdict on its registration. Null before that.';
-comment on column core.connections.ean_exclusive is 'False only for the sandbox''s test values, which every integrator may use at once.';
+comment on column core.connections.ean_exclusive is
+  'False only for the sandbox''s test values, which every integrator may use at once.';
 -- serves: ean_in_use; unique across tenants on purpose, taken by private.reserve_ean
 create unique index connections_active_ean on core.connections (ean_code) where status = 'active' and ean_exclusive;
 -- serves: what an EAN was before, for the operator and for bookings
@@ -132,12 +149,15 @@ create index connections_account on core.connections (partner_id, account_id, cr
 -- serves: deleting a location that no connection uses
 create index connections_location on core.connections (partner_id, location_id);
 -- serves: the weekly re-check of unverified connections
-create index connections_unverified on core.connections (ean_checked_at) where status = 'active' and ean_validation_status = 'unverified';
+create index connections_unverified on core.connections (ean_checked_at)
+    where status = 'active' and ean_validation_status = 'unverified';
 -- serves: the operator's list of EANs that the register has denied
-create index connections_denied on core.connections (ean_checked_at, id) where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
+create index connections_denied on core.connections (ean_checked_at, id)
+    where status = 'active' and ean_validation_status in ('mismatch', 'not_found');
 select private.enable_tenant_policy('core.connections', 'select, insert, update');
 -- serves: the registrations that wait for review, oldest first
-create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend' and status = 'active';
+create index connections_submitted on core.connections (submitted_at, id) where registration_status = 'ingediend'
+    and status = 'active';
 
 create table core.ean_checks (
   partner_id    uuid        not null,
@@ -156,7 +176,8 @@ create table core.ean_checks (
   constraint ean_checks_of_somebody check (connection_id is null or owner_id is not null),
   constraint ean_checks_outcome_known check (outcome in ('matched', 'mismatch', 'unknown_address', 'unavailable'))
 );
-comment on table core.ean_checks is 'Every question to the EAN register with its answer, also for refused creations. Personal data; kept for audit.';
+comment on table core.ean_checks is
+  'Every question to the EAN register with its answer, also for refused creations. Personal data; kept for audit.';
 -- serves: the check history of a connection
 create index ean_checks_connection on core.ean_checks (partner_id, connection_id, id);
 -- serves: how often the register did not answer lately

@@ -16,11 +16,14 @@ declare
   changed    boolean := false;
 begin
   perform private.act_as(caller, 'cpo');
-  wanted_id := private.find_connection((input #>> '{criteria,connection_id}')::uuid, (input #>> '{criteria,account_id}')::uuid, input #>> '{criteria,cpo_external_ref}');
+  wanted_id := private.find_connection((input #>> '{criteria,connection_id}')::uuid,
+                                       (input #>> '{criteria,account_id}')::uuid,
+                                       input #>> '{criteria,cpo_external_ref}');
   select c.* into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = wanted_id and c.status = 'active' for update;
   perform private.refuse_if('connection_not_found', not found);  -- archived since it was looked up above
-  select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code, 'house_number', l.house_number,
+  select jsonb_build_object('ean_code', connection.ean_code, 'postal_code', l.postal_code,
+                            'house_number', l.house_number,
                             'house_number_addition', l.house_number_addition, 'street', l.street, 'city', l.city)
     into current from core.locations l where l.partner_id = connection.partner_id and l.id = connection.location_id;
   wanted := current || (input -> 'connection');
@@ -30,7 +33,8 @@ begin
   -- a change ends a signed mandate, and uncovers staged months that an ended mandate still covers
   lapses := signed or exists (
     select from core.delivered_months d
-      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.covered_until is not null
+      join core.mandates m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
+          and m.covered_until is not null
      where d.partner_id = connection.partner_id and d.connection_id = connection.id and d.status = 'staged');
 
   if lower(wanted::text) is distinct from lower(current::text) then
@@ -42,10 +46,12 @@ begin
     -- a street that was not sent belongs to the old address
     if (wanted - 'street' - 'city' - 'ean_code') <> (current - 'street' - 'city' - 'ean_code') then
       wanted := jsonb_build_object('street', null, 'city', null) || (wanted - 'street' - 'city')
-                || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}', 'city', input #> '{connection,city}'));
+                || jsonb_strip_nulls(jsonb_build_object('street', input #> '{connection,street}',
+                                                        'city', input #> '{connection,city}'));
     end if;
     select * into checked
-      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int, wanted ->> 'house_number_addition', ean_register);
+      from private.check_ean(ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
+                             wanted ->> 'house_number_addition', ean_register);
     perform private.record_ean_check(connection.id, ean, wanted ->> 'postal_code', (wanted ->> 'house_number')::int,
       wanted ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
     if checked.outcome = 'mismatch' then
@@ -91,4 +97,6 @@ begin
     where c.partner_id = connection.partner_id and c.id = connection.id);
 end $$;
 comment on function api.update_connection(jsonb, jsonb) is
-  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for ean_register if it needs the answer and has none. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, acknowledgement, write.';
+  'POST /v1/connections:update: {criteria, connection, acknowledge_mandate_lapses, ean_register}. Asks for '
+  'ean_register if it needs the answer and has none. Order: found, ambiguous, no-op, ean_in_use, ean_address_mismatch, '
+  'acknowledgement, write.';

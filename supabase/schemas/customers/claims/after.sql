@@ -5,7 +5,8 @@ create function private.enter_account(draft core.drafts) returns void
 language plpgsql
 as $$ begin perform private.act_for_person(private.people_tenant(), draft.user_id); end $$;
 
--- The active connection of an account with a signed mandate, or the one that may be signed for again, locked. Null if there is none.
+-- The active connection of an account with a signed mandate, or the one that may be signed for again, locked. Null if
+-- there is none.
 create function private.mandated_connection(account uuid, to_sign_again boolean default false) returns uuid
 language plpgsql
 as $$
@@ -13,7 +14,8 @@ declare
   connection uuid;
 begin
   -- locked as every other change of a mandate does
-  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active' for update;
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = account
+      and c.status = 'active' for update;
   select c.id into connection
     from core.connections c
     join core.connection_mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
@@ -32,7 +34,8 @@ begin
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash') where refused is null;
 end $$;
 
--- Stores the IBAN, also after the mandate ended. Replacing one takes a code; a wrong code is an answer. With missing, none is replaced.
+-- Stores the IBAN, also after the mandate ended. Replacing one takes a code; a wrong code is an answer. With missing,
+-- none is replaced.
 create function private.complete_payout(draft core.drafts, request jsonb) returns json
 language plpgsql
 as $$
@@ -40,7 +43,8 @@ declare
   before text;
   used   record;
 begin
-  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id() and a.id = draft.account_id for no key update;
+  select a.iban_last4 into before from core.accounts a where a.partner_id = private.partner_id()
+      and a.id = draft.account_id for no key update;
   if not found or jsonb_typeof(request -> 'iban') is distinct from 'object' then
     perform private.refuse('claim_not_open');
   elsif before is not null and request -> 'missing' = 'true' then
@@ -65,7 +69,8 @@ begin
   return null;
 end $$;
 
--- Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. Refused once the mandate has ended.
+-- Adds a charger to the account of a signed claim, by the rules of POST /v1/chargers. Refused once the mandate has
+-- ended.
 create function private.complete_charger(draft core.drafts, answers jsonb) returns void
 language plpgsql
 as $$
@@ -108,7 +113,8 @@ begin
   return coalesce(refused, json_build_object('ok', true));
 end $$;
 comment on function api.complete_claim(jsonb, jsonb) is
-  'Adds to a signed claim what the customer postponed, or changes it: {draft_id, step: payout|charger, answers, iban, missing, code_hash, key, proved_by, repeat_hash, mail}. The browser has a session of this claim.';
+  'Adds to a signed claim what the customer postponed, or changes it: {draft_id, step: payout|charger, answers, iban, '
+  'missing, code_hash, key, proved_by, repeat_hash, mail}. The browser has a session of this claim.';
 
 create function api.revoke_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -132,4 +138,5 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.revoke_claim(jsonb, jsonb) is
-  'Ends the mandate of a claim for its customer, by a code mailed for this: {draft_id, code_hash, key, proved_by}. Open months are judged again; locked ones and the registration stay.';
+  'Ends the mandate of a claim for its customer, by a code mailed for this: {draft_id, code_hash, key, proved_by}. '
+  'Open months are judged again; locked ones and the registration stay.';

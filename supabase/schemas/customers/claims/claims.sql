@@ -4,7 +4,8 @@ create function private.draft_by_id(draft uuid) returns core.drafts
 language sql stable security definer
 as $$ select d from core.drafts d where d.id = draft $$;
 comment on function private.draft_by_id(uuid) is
-  'Finds a draft before its tenant is known; definer only for that. The claim token, already verified, is the credential.';
+  'Finds a draft before its tenant is known; definer only for that. The claim token, already verified, is the '
+  'credential.';
 
 create function private.claimant_stands(draft core.drafts) returns boolean
 language plpgsql stable security definer
@@ -16,9 +17,11 @@ begin
   return login is null or private.login_stands(login);
 end $$;
 comment on function private.claimant_stands(core.drafts) is
-  'Whether the customer of a draft may act, by any link: false while their login is banned. Definer, because logins belong to Supabase Auth.';
+  'Whether the customer of a draft may act, by any link: false while their login is banned. Definer, because logins '
+  'belong to Supabase Auth.';
 
--- Makes the bearer of a claim link the caller. A sandbox helper keeps its own kind. Null for an open draft of a deactivated partner, or banned.
+-- Makes the bearer of a claim link the caller. A sandbox helper keeps its own kind. Null for an open draft of a
+-- deactivated partner, or banned.
 create function private.enter_draft(draft_id uuid, lock boolean) returns core.drafts
 language plpgsql
 as $$
@@ -26,7 +29,8 @@ declare
   draft core.drafts := private.draft_by_id(draft_id);
 begin
   -- nobody claims for a partner that was deactivated; what a customer has signed stays theirs to see and to change
-  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null or not private.claimant_stands(draft) then
+  if draft.status in ('invited', 'claimed') and private.active_partner(draft.partner_id) is null
+      or not private.claimant_stands(draft) then
     draft := null;
   end if;
   perform private.set_tenant_and_see_all(draft.partner_id);
@@ -50,12 +54,14 @@ as $$
     else private.draft_status(draft) end
 $$;
 
--- The status of a claim. If the login was deleted since, the address must be proven again; one begun by a link may have no login yet.
+-- The status of a claim. If the login was deleted since, the address must be proven again; one begun by a link may have
+-- no login yet.
 create function private.claim_stage(draft core.drafts) returns text
 language plpgsql immutable
 as $$
 begin
-  return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited' else draft.status end;
+  return case when draft.status = 'claimed' and draft.user_id is null and not draft.progress ? 'by_link' then 'invited'
+              else draft.status end;
 end $$;
 
 -- What the partner uploaded, overlaid with what the customer confirmed or changed.
@@ -65,7 +71,9 @@ as $$
   select jsonb_build_object(
     'type', draft.type,
     'full_name', coalesce(draft.contact_name, draft.name),
-    'company_name', coalesce(draft.company_name, case when draft.type <> 'particulier' and draft.contact_name is not null then draft.name end),
+    'company_name', coalesce(draft.company_name,
+                             case when draft.type <> 'particulier' and draft.contact_name is not null
+                                  then draft.name end),
     'kvk', draft.kvk,
     'vat', draft.vat,
     'phone', draft.phone,
@@ -79,7 +87,8 @@ as $$
     'serial_number', draft.charger ->> 'serial_number') || coalesce(draft.progress -> 'answers', '{}')
 $$;
 
--- The steps before the mandate, in order. A test compares them with STEP_NAMES in packages/shared/src/domain/claim/model.ts.
+-- The steps before the mandate, in order. A test compares them with STEP_NAMES in
+-- packages/shared/src/domain/claim/model.ts.
 create function private.claim_steps() returns text[]
 language sql immutable
 as $$ select array['details', 'company', 'address', 'ean', 'payout', 'charger'] $$;
@@ -98,9 +107,11 @@ $$;
 -- A partner's name in a claim's mandate: its registered name, and the one its customers know.
 create function private.partner_full_name(partner core.partners) returns text
 language plpgsql stable
-as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')'); end $$;
+as $$ begin return concat(partner.name, ' (' || nullif(private.partner_display_name(partner), partner.name) || ')');
+    end $$;
 
--- As private.connection_facts, for a draft. besides is the hash of all that was given: nothing changes between reading and signing.
+-- As private.connection_facts, for a draft. besides is the hash of all that was given: nothing changes between reading
+-- and signing.
 create function private.claim_facts(draft core.drafts) returns jsonb
 language sql stable
 as $$
@@ -145,16 +156,20 @@ as $$
     'month', month.began,
     'lost_kwh', coalesce((
       select sum(d.total_kwh) from core.delivered_months d
-       where d.partner_id = private.partner_id() and d.connection_id = connection and d.period >= month.began and d.status = 'staged'), 0))
+       where d.partner_id = private.partner_id() and d.connection_id = connection and d.period >= month.began
+           and d.status = 'staged'), 0))
   from month
 $$;
 
 create function private.renewal_facts(connection uuid, partner core.partners) returns jsonb
 language sql stable security definer
-as $$ select private.connection_facts(connection) || coalesce((select jsonb_build_object('partner_name', private.partner_full_name(partner))
-                                                                from core.attributions t where t.partner_id = partner.id and t.user_id = private.user_id()), '{}') $$;
+as $$ select private.connection_facts(connection)
+    || coalesce((select jsonb_build_object('partner_name', private.partner_full_name(partner))
+                                                                from core.attributions t where t.partner_id = partner.id
+                                                                    and t.user_id = private.user_id()), '{}') $$;
 comment on function private.renewal_facts(uuid, core.partners) is
-  'The facts of a person''s connection in the people''s tenant, with the partner that brought them, unless they stopped sharing. Definer, because a partner is another tenant.';
+  'The facts of a person''s connection in the people''s tenant, with the partner that brought them, unless they '
+  'stopped sharing. Definer, because a partner is another tenant.';
 
 -- What an active draft led to. If the customer may sign again, also facts, periods and offer.
 create function private.claim_outcome(draft core.drafts) returns jsonb
@@ -170,7 +185,8 @@ begin
   select jsonb_build_object(
            'signed', private.shown_mandate(m),
            'renewal', (select private.shown_mandate(r) from core.mandates r
-                        where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed' and r.valid_from > private.today()
+                        where r.partner_id = c.partner_id and r.connection_id = c.id and r.status = 'signed'
+                            and r.valid_from > private.today()
                         order by r.valid_until desc limit 1),
            'held_until', private.signed_until(c.id),
            'withdrawal', case when k.mandate_status = 'signed' then private.withdrawal_means(c.id) end,
@@ -180,14 +196,22 @@ begin
            'ean_validation_status', c.ean_validation_status,
            'iban_last4', a.iban_last4,
            -- only payments that have a statement
-           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id, 'paid_on', private.dutch_day(l.paid_at),
-                                                                    'amount_eur', l.amount) order by l.arrival desc), '[]')
-                         from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id and l.id = d.line_id
-                                where d.partner_id = a.partner_id and d.account_id = a.id order by l.arrival desc limit 100) l),
-           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h), 'serial_number', h.serial_number,
-                                                                     'mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
-                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id and h.status = 'active'))
-         || case when private.may_sign_again(c.id) then private.what_may_be_signed(private.renewal_facts(c.id, partner), c.id, partner) else '{}' end
+           'payouts', (select coalesce(jsonb_agg(jsonb_build_object('line_id', l.id,
+                                                                    'paid_on', private.dutch_day(l.paid_at),
+                                                                    'amount_eur', l.amount) order by l.arrival desc),
+                                                                        '[]')
+                         from (select l.* from core.documents d join core.payout_lines l on l.partner_id = d.partner_id
+                               and l.id = d.line_id
+                                where d.partner_id = a.partner_id and d.account_id = a.id
+                                    order by l.arrival desc limit 100) l),
+           'chargers', (select coalesce(jsonb_agg(jsonb_build_object('name', private.charger_name(h),
+                                                                     'serial_number', h.serial_number,
+                                                                     'mid_eligible', h.mid_eligible)
+                                                                         order by h.created_at, h.id), '[]')
+                          from core.chargers h where h.partner_id = c.partner_id and h.account_id = c.account_id
+                              and h.status = 'active'))
+         || case when private.may_sign_again(c.id) then private.what_may_be_signed(private.renewal_facts(c.id, partner),
+             c.id, partner) else '{}' end
     into outcome
     from core.connections c
     join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
@@ -206,17 +230,22 @@ language sql stable
 as $$
   with models as (select m.* from core.charger_models m where m.mid_meter is not null or m.listed)
   select jsonb_build_object(
-    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C") from (select distinct m.brand from models m) as b),
-    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter) order by lower(m.model) collate "C")
+    'brands', (select jsonb_agg(b.brand order by lower(b.brand) collate "C")
+               from (select distinct m.brand from models m) as b),
+    'models', (select jsonb_agg(jsonb_build_object('id', m.id, 'model', m.model, 'mid_meter', m.mid_meter)
+                                order by lower(m.model) collate "C")
                  from models m where m.brand = charger_choice.brand))
 $$;
 
--- Whether sign-in links no longer open a claim: a code proved the address, or it was signed. The partner may have opened a link.
+-- Whether sign-in links no longer open a claim: a code proved the address, or it was signed. The partner may have
+-- opened a link.
 create function private.ends_links(draft core.drafts) returns boolean
 language plpgsql stable
-as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty; end $$;
+as $$ begin return draft.progress ? 'by_code' or draft.status = 'active' and not (private.draft_login(draft)).empty;
+    end $$;
 
--- Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a link began.
+-- Whether a claim session {proved_by: code|link, stage} shows that the customer is here. private.ends_links ends what a
+-- link began.
 create function private.is_proven(draft core.drafts, session jsonb) returns boolean
 language plpgsql stable
 as $$
@@ -226,7 +255,8 @@ begin
     when 'link' then session ->> 'stage' = draft.status and not private.ends_links(draft) end, false);
 end $$;
 
--- The draft for a session proved by code or link. An IBAN typed behind a link may be the partner's, so a proved customer types it again.
+-- The draft for a session proved by code or link. An IBAN typed behind a link may be the partner's, so a proved
+-- customer types it again.
 create function private.draft_for(draft core.drafts, proved_by text) returns core.drafts
 language plpgsql immutable
 as $$
@@ -247,10 +277,13 @@ begin
              and private.login_proved(u, draft.partner_id) and private.login_stands(u.id));
 end $$;
 comment on function private.claim_login(core.drafts, jsonb) is
-  'The address of the login that a browser may be signed in to from a signed claim: its session proved the address by a code, and so did the owner of the login. Null for any other login at that address. Definer, because logins belong to Supabase Auth.';
+  'The address of the login that a browser may be signed in to from a signed claim: its session proved the address by '
+  'a code, and so did the owner of the login. Null for any other login at that address. Definer, because logins belong '
+  'to Supabase Auth.';
 
--- What the pages of a claim may show: state open|active|expired|conflict|gone, brand unless they stopped sharing, and the address that codes
--- go to. Before it is proven, also what a year yields (offer, fee_pct). With a {session} that proves it, what was uploaded and typed.
+-- What the pages of a claim may show: state open|active|expired|conflict|gone, brand unless they stopped sharing, and
+-- the address that codes go to. Before it is proven, also what a year yields (offer, fee_pct). With a {session} that
+-- proves it, what was uploaded and typed.
 create function private.claim_view(draft core.drafts, request jsonb) returns jsonb
 language plpgsql
 as $$
@@ -263,7 +296,8 @@ begin
   draft.status := private.claim_stage(draft);
   select jsonb_build_object('state', state, 'status', draft.status, 'locale', coalesce(draft.locale, p.locale),
                             'brand', case when draft.status <> 'active' or exists (
-                              select from core.attributions t where t.partner_id = p.id and t.user_id = draft.user_id) then private.partner_brand(p) end, 'partner_name', p.name) into view
+                              select from core.attributions t where t.partner_id = p.id and t.user_id = draft.user_id)
+                                  then private.partner_brand(p) end, 'partner_name', p.name) into view
     from core.partners p where p.id = draft.partner_id;
   if state not in ('open', 'active') then
     return coalesce(view, jsonb_build_object('state', state));
@@ -276,7 +310,8 @@ begin
   elsif state = 'active' then
     view := view || private.claim_outcome(draft) || jsonb_build_object(
       'login', private.claim_login(draft, request -> 'session'),
-      'return_url', coalesce(draft.progress ->> 'return_url', (select p.return_url from core.partners p where p.id = draft.partner_id)));
+      'return_url', coalesce(draft.progress ->> 'return_url',
+                             (select p.return_url from core.partners p where p.id = draft.partner_id)));
     -- what the partner uploaded describes the first charger, not a second one
     answers := case when view -> 'chargers' = '[]' then coalesce(draft.charger, '{}') else '{}' end;
   else
@@ -292,7 +327,8 @@ begin
               then private.what_may_be_signed(private.claim_facts(draft), null, private.own_partner()) else '{}' end;
   end if;
   return view || jsonb_build_object('answers', answers)
-    || case when request ->> 'step' = 'charger' then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
+    || case when request ->> 'step' = 'charger'
+            then private.charger_choice(coalesce(request ->> 'brand', answers ->> 'brand')) else '{}' end;
 end $$;
 
 create function api.open_claim(caller jsonb, request jsonb) returns json
@@ -304,4 +340,5 @@ begin
   return private.claim_view(private.enter_draft((request ->> 'draft_id')::uuid, false), request)::json;
 end $$;
 comment on function api.open_claim(jsonb, jsonb) is
-  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is from the browser''s claim session, or null.';
+  'What a claim link opens: {draft_id, address_hash, session, step, brand} to private.claim_view. session is from the '
+  'browser''s claim session, or null.';

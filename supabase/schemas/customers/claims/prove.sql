@@ -8,25 +8,31 @@ declare
 begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
-  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage', private.claim_stage(draft)) then
+  if private.draft_state(draft) not in ('open', 'active') or private.claim_stage(draft) <> coalesce(request ->> 'stage',
+      private.claim_stage(draft)) then
     perform private.refuse('claim_not_open');
   elsif private.code_works('claim:' || draft.id, request ->> 'code_hash') then
     return json_build_object('ok', true);  -- this code was sent already
   end if;
   return private.mail_code('claim:' || draft.id, draft.email, 'claim_code:' || draft.id, request,
-    counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email, request #>> '{mail,key}') end);
+    counted => case when request ->> 'proved_by' = 'code' then private.own_code_fits('claim_code', draft.email,
+        request #>> '{mail,key}') end);
 end $$;
 comment on function api.send_claim_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its own limit.';
+  'Mails a one-time code, good for ten minutes and five attempts: {draft_id, code_hash, mail, stage?, proved_by?}. '
+  'With stage (invited, claimed) only while the claim is there. A browser that proved the address by a code has its '
+  'own limit.';
 
--- private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. A browser that proved the address has guesses of its own.
+-- private.judge_guess of {code_hash, key, proved_by?, repeat_hash?}. A browser that proved the address has guesses of
+-- its own.
 create function private.judge_claim_code(draft core.drafts, request jsonb, out refused text, out again boolean)
 language plpgsql
 as $$
 begin
   select j.refused, j.again into refused, again
     from private.judge_guess('claim:' || draft.id, 'claim',
-      request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email, 'device_hash', '') else '{}' end,
+      request || case when request ->> 'proved_by' = 'code' then jsonb_build_object('email', draft.email,
+          'device_hash', '') else '{}' end,
       request ->> 'repeat_hash') j;
 end $$;
 
@@ -39,7 +45,8 @@ as $$
     from auth.users u where u.email = claimant.email and not u.is_sso_user and u.deleted_at is null
 $$;
 comment on function private.claimant(text, uuid) is
-  'The login of an address, all null if there is none. proved: a code of ours went to it. taken: another partner has it, or it has an account. Definer, because logins belong to Supabase Auth and the check crosses tenants.';
+  'The login of an address, all null if there is none. proved: a code of ours went to it. taken: another partner has '
+  'it, or it has an account. Definer, because logins belong to Supabase Auth and the check crosses tenants.';
 
 create function private.end_in_conflict(draft core.drafts, reason text) returns void
 language plpgsql
@@ -48,10 +55,12 @@ begin
   update core.drafts d
      set status = 'conflict', conflict_reason = reason, progress = '{}'
    where d.partner_id = draft.partner_id and d.id = draft.id;
-  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)), private.emit_draft('draft.conflict', draft.id, 'conflict');
+  perform private.audit('draft.conflict', draft.id, jsonb_build_object('reason', reason)),
+      private.emit_draft('draft.conflict', draft.id, 'conflict');
 end $$;
 
--- Marks a draft with a proven address as claimed. A conflict is stored, so its refusal is an answer. May ask for login. A link makes none.
+-- Marks a draft with a proven address as claimed. A conflict is stored, so its refusal is an answer. May ask for login.
+-- A link makes none.
 create function private.prove_draft(draft core.drafts, by_link boolean, request jsonb) returns json
 language plpgsql
 as $$
@@ -79,11 +88,14 @@ begin
   end if;
   update core.drafts d
      set status = 'claimed', user_id = case when login.proved then login.user_id end,
-         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}' when login.proved is not true then '{"by_link": true}' else '{}' end::jsonb,
+         progress = d.progress - 'by_link' || case when not by_link then '{"by_code": true}'
+                                                   when login.proved is not true then '{"by_link": true}'
+                                                   else '{}' end::jsonb,
          claimed_at = coalesce(d.claimed_at, private.now())
    where d.partner_id = draft.partner_id and d.id = draft.id;
   perform private.use_code('claim:' || draft.id, request ->> 'repeat_hash');
-  perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed') where draft.status = 'invited';
+  perform private.audit('draft.claimed', draft.id), private.emit_draft('draft.claimed', draft.id, 'claimed')
+      where draft.status = 'invited';
   return null;
 end $$;
 
@@ -121,12 +133,15 @@ begin
   return coalesce(answer, view::json);
 end $$;
 comment on function api.prove_claim(jsonb, jsonb) is
-  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view; a refusal has it too, as claim. May ask for login first, and uses the code up once that exists. The browser that repeat_hash names may click twice.';
+  'Proves the address by its code: {draft_id, address_hash, code_hash, key, repeat_hash} to private.claim_view; a '
+  'refusal has it too, as claim. May ask for login first, and uses the code up once that exists. The browser that '
+  'repeat_hash names may click twice.';
 
 create function private.sign_in_link(token_hash text) returns core.draft_links
 language sql stable security definer
 as $$ select l from core.draft_links l where l.token_hash = decode(sign_in_link.token_hash, 'hex') $$;
-comment on function private.sign_in_link(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
+comment on function private.sign_in_link(text) is
+  'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 
 create function private.sign_in_link_state(link core.draft_links, draft core.drafts) returns text
 language sql stable
@@ -157,7 +172,8 @@ begin
   return view::json;
 end $$;
 comment on function api.open_sign_in_link(jsonb, jsonb) is
-  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: open|active|expired|conflict|used|unknown, locale, brand}. Also draft_id once the link no longer opens the draft.';
+  'What a sign-in link opens, without using it up: {token_hash, address_hash} to {state: '
+  'open|active|expired|conflict|used|unknown, locale, brand}. Also draft_id once the link no longer opens the draft.';
 
 create function api.use_sign_in_link(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -171,19 +187,25 @@ begin
   link := private.sign_in_link(request ->> 'token_hash');
   draft := private.enter_draft(link.draft_id, true);
   select * into link from core.draft_links l where l.partner_id = link.partner_id and l.id = link.id for update;
-  if link.used_by = decode(request ->> 'browser_hash', 'hex') and link.used_at > private.now() - interval '10 seconds' then
+  if link.used_by = decode(request ->> 'browser_hash', 'hex') and link.used_at > private.now() - interval '10 seconds'
+      then
     -- a second click: the answer to the first never reached the browser
     link.used_at := null;
     request := request - 'browser_hash';
   end if;
-  perform private.refuse_if('link_not_open', private.sign_in_link_state(link, draft) <> 'open' or private.draft_state(draft) not in ('open', 'active'));
+  perform private.refuse_if('link_not_open', private.sign_in_link_state(link, draft) <> 'open'
+                            or private.draft_state(draft) not in ('open', 'active'));
   if not private.ends_links(draft) then
     answer := private.prove_draft(draft, true, request);
   end if;
-  update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex') where l.partner_id = link.partner_id and l.id = link.id;
+  update core.draft_links l set used_at = private.now(), used_by = decode(request ->> 'browser_hash', 'hex')
+   where l.partner_id = link.partner_id and l.id = link.id;
   update core.drafts d set progress = d.progress || jsonb_build_object('return_url', link.return_url)
    where d.partner_id = draft.partner_id and d.id = draft.id and link.return_url is not null and d.status <> 'conflict';
-  return coalesce(answer, json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active' else 'claimed' end));
+  return coalesce(answer,
+                  json_build_object('draft_id', draft.id, 'stage', case draft.status when 'active' then 'active'
+                                                                        else 'claimed' end));
 end $$;
 comment on function api.use_sign_in_link(jsonb, jsonb) is
-  'Uses up a sign-in link: {token_hash, browser_hash} to {draft_id, stage}. It begins a claim session until the customer types a code or signs. Makes no login. The browser may click twice.';
+  'Uses up a sign-in link: {token_hash, browser_hash} to {draft_id, stage}. It begins a claim session until the '
+  'customer types a code or signs. Makes no login. The browser may click twice.';

@@ -1,6 +1,7 @@
 -- Signing: the draft becomes an account in the service's own tenant.
 
--- Opens the account of a signed claim in the people's tenant, with a charger if one was chosen. The caller has reserved the EAN.
+-- Opens the account of a signed claim in the people's tenant, with a charger if one was chosen. The caller has reserved
+-- the EAN.
 create function private.open_account(draft core.drafts, facts jsonb, request jsonb) returns uuid
 language plpgsql
 as $$
@@ -13,16 +14,19 @@ declare
 begin
   perform private.enter_account(draft);
   insert into core.accounts
-    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext, iban_key_id, iban_last4)
+    (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext,
+     iban_key_id, iban_last4)
   values
-    (private.people_tenant(), draft.user_id, 'user', facts ->> 'type', coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
+    (private.people_tenant(), draft.user_id, 'user', facts ->> 'type',
+     coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
      case when facts ->> 'type' <> 'particulier' then
        jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
      draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
   values (private.people_tenant(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
-  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status, ean_checked_at)
+  insert into core.connections (partner_id, account_id, location_id, ean_code, ean_exclusive, ean_validation_status,
+                                ean_checked_at)
   values (private.people_tenant(), account, private.location_for(facts), ean, not private.is_test_ean(ean),
           case checked ->> 'outcome' when 'matched' then 'matched' else 'unverified' end, private.now())
   returning id into connection;
@@ -49,7 +53,8 @@ begin
   perform private.enter_account(draft);
   connection := private.mandated_connection(draft.account_id, to_sign_again => true);
   perform private.refuse_if('claim_not_open', connection is null);
-  facts := private.signed_facts(private.renewal_facts(connection, partner), private.mandate_periods(connection, partner.mandate_years), request);
+  facts := private.signed_facts(private.renewal_facts(connection, partner),
+                                private.mandate_periods(connection, partner.mandate_years), request);
   perform private.set_tenant(draft.partner_id);
   refused := (private.use_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
@@ -81,7 +86,8 @@ begin
         or request ->> 'proved_by' = 'link' and private.ends_links(draft) then
     perform private.refuse('claim_not_open');
   end if;
-  facts := private.signed_facts(private.claim_facts(draft), private.mandate_periods(null, (private.own_partner()).mandate_years), request);
+  facts := private.signed_facts(private.claim_facts(draft),
+                                private.mandate_periods(null, (private.own_partner()).mandate_years), request);
   refused := (private.judge_claim_code(draft, request - 'repeat_hash')).refused;
   if refused is not null then
     return private.refusal(refused);
@@ -102,14 +108,18 @@ begin
     return private.refusal('claim_conflict');
   end if;
   if draft.user_id is null then
-    -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts only
-    update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id returning * into draft;
+    -- stored before the account is opened: from then on this transaction acts for the person, and sees their own drafts
+    -- only
+    update core.drafts d set user_id = login.user_id where d.partner_id = draft.partner_id and d.id = draft.id
+      returning * into draft;
   end if;
 
   -- first, so that the partner is told what becomes of its customer
-  if private.reserve_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite' else 'partner_upload' end,
+  if private.reserve_customer(draft.user_id, draft.partner_id, case draft.source when 'invite' then 'partner_invite'
+                                                                    else 'partner_upload' end,
                             draft.external_ref) is null then
-    raise exception 'the login of draft % was attributed elsewhere meanwhile', draft.id using errcode = 'serialization_failure';
+    raise exception 'the login of draft % was attributed elsewhere meanwhile',
+        draft.id using errcode = 'serialization_failure';
   end if;
   account := private.open_account(draft, facts, request);
   update core.drafts d
@@ -119,9 +129,13 @@ begin
   if not found then
     raise exception 'draft % is out of sight of the person who signed it', draft.id;
   end if;
-  perform private.use_code('claim:' || draft.id), private.enqueue_mail(request -> 'mail', draft.email, 'claim_signed:' || draft.id);
+  perform private.use_code('claim:' || draft.id), private.enqueue_mail(request -> 'mail', draft.email,
+                                                                       'claim_signed:' || draft.id);
   perform private.audit('draft.activated', draft.id), private.emit_draft('draft.active', draft.id, 'active');
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_claim(jsonb, jsonb) is
-  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail, proved_by}. facts, with the chosen years, must still be what was shown. An active draft signs again, if it may. May ask for login first. A conflict, and a counted wrong code, stay: these refusals are answers.';
+  'Signs, and makes the draft an account: {draft_id, facts, signed_name, code_hash, key, document, document_sha256, '
+  'address, user_agent, mail, proved_by}. facts, with the chosen years, must still be what was shown. An active draft '
+  'signs again, if it may. May ask for login first. A conflict, and a counted wrong code, stay: these refusals are '
+  'answers.';

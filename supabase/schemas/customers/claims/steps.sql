@@ -17,7 +17,8 @@ begin
   perform private.act_as(caller, 'anyone', 'sandbox');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, true);
   -- judged on the locked row: a code may have been proved since the page was opened
-  perform private.refuse_if('claim_not_open', draft.status is distinct from 'claimed' or request ->> 'proved_by' = 'link' and private.ends_links(draft));
+  perform private.refuse_if('claim_not_open', draft.status is distinct from 'claimed'
+                            or request ->> 'proved_by' = 'link' and private.ends_links(draft));
   before := private.claim_answers(draft);
   kept := draft.progress;
   answers := coalesce(kept -> 'answers', '{}') || typed;
@@ -25,14 +26,16 @@ begin
     when 'address' then
       moved := (before - 'street' - 'city') || (typed - 'street' - 'city') <> before - 'street' - 'city';
       points := case when request #>> '{ean_register,source}' = 'table'
-        then private.points_in_table(typed ->> 'postal_code', (typed ->> 'house_number')::int, typed ->> 'house_number_addition')
+        then private.points_in_table(typed ->> 'postal_code', (typed ->> 'house_number')::int,
+                                     typed ->> 'house_number_addition')
         else coalesce(request #> '{ean_register,points}', '[]') end;
       if points = '[]' and not moved then
         points := draft.ean_candidates;  -- the EAN register gives no answer now, but gave one when the draft was made
       end if;
       kept := kept || jsonb_build_object('candidates', points);
       answers := answers || jsonb_strip_nulls(jsonb_build_object(
-        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city', coalesce(typed ->> 'city', points #>> '{0,city}')));
+        'street', coalesce(typed ->> 'street', points #>> '{0,street}'), 'city',
+            coalesce(typed ->> 'city', points #>> '{0,city}')));
       if moved and before ->> 'postal_code' is not null then
         -- another address has another connection
         answers := answers || '{"ean_code": null}';
@@ -40,12 +43,14 @@ begin
       end if;
     when 'ean' then
       perform private.refuse_if('ean_in_use', private.ean_taken(typed ->> 'ean_code'));
-      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code', (before ->> 'house_number')::int,
+      select * into checked from private.check_ean(typed ->> 'ean_code', before ->> 'postal_code',
+                                                   (before ->> 'house_number')::int,
         before ->> 'house_number_addition', request -> 'ean_register');
       perform private.refuse_if('ean_address_mismatch', checked.outcome = 'mismatch');
       kept := kept || jsonb_build_object('ean_check', to_jsonb(checked) - 'street' - 'city');
     when 'payout' then
-      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept || jsonb_build_object('iban', request -> 'iban', 'iban_by_link', request ->> 'proved_by' = 'link')
+      kept := case when jsonb_typeof(request -> 'iban') = 'object' then kept
+                   || jsonb_build_object('iban', request -> 'iban', 'iban_by_link', request ->> 'proved_by' = 'link')
                    when request -> 'later' = 'true' then kept - 'iban' - 'iban_by_link' else kept end;
     when 'charger' then
       perform private.refuse_if('charger_claimed', private.charger_taken(typed ->> 'brand', typed ->> 'serial_number'));
@@ -59,4 +64,5 @@ begin
   return json_build_object('open_step', private.claim_open_step(private.draft_for(draft, request ->> 'proved_by')));
 end $$;
 comment on function api.save_claim(jsonb, jsonb) is
-  'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to {open_step}.';
+  'Keeps a step of a claim with a proven address: {draft_id, step, answers, ean_register, iban, later, proved_by} to '
+  '{open_step}.';

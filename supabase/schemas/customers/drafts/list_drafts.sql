@@ -12,7 +12,8 @@ begin
   return (
     select json_build_object('drafts', coalesce(json_agg(row_to_json(r) order by d.created_at desc, d.id desc), '[]'))
       from core.drafts d
-      cross join lateral (select private.draft_status(d) as status, disclosing or d.status not in ('claimed', 'active') as disclosed) s
+      cross join lateral (select private.draft_status(d) as status,
+                          disclosing or d.status not in ('claimed', 'active') as disclosed) s
       -- rows, and not json_build_object: that looks the type of each of its arguments up for each draft
       cross join lateral (
         select d.id as draft_id,
@@ -24,7 +25,8 @@ begin
                d.city,
                d.ean_status,
                jsonb_array_length(d.ean_candidates) as ean_candidates,
-               case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links) end as claim_url,
+               case when s.disclosed and s.status in ('invited', 'claimed') then private.claim_url(d.id, links)
+                    end as claim_url,
                d.batch_id,
                private.iso(d.created_at) as created_at,
                private.iso(d.invited_at) as invited_at,
@@ -35,4 +37,6 @@ begin
        and (query ->> 'status' is null or s.status = query ->> 'status'));
 end $$;
 comment on function api.list_drafts(jsonb, jsonb) is
-  'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft can be claimed. An application that a person let in sees no identity and no link of a claimed draft, as in private.customer_page.';
+  'GET /partner/drafts: {external_ref, status, links} to {drafts}, newest first. claim_url is null unless the draft '
+  'can be claimed. An application that a person let in sees no identity and no link of a claimed draft, as in '
+  'private.customer_page.';

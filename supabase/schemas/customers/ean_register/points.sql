@@ -12,13 +12,15 @@ as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('ean_code', p.ean_code, 'street', p.street, 'city', p.city,
-                                                 'house_number_addition', p.house_number_addition) order by p.ean_code), '[]')
+                                                 'house_number_addition', p.house_number_addition) order by p.ean_code),
+                                                     '[]')
       from core.ean_register_points p
      where p.postal_code = points_in_table.postal_code and p.house_number = points_in_table.house_number
        and p.house_number_addition is not distinct from addition);
 end $$;
 
--- Judges an EAN by the EAN register's answer for its address: {source, outcome, points, reason}, or {source: "table"} to look it up here.
+-- Judges an EAN by the EAN register's answer for its address: {source, outcome, points, reason}, or {source: "table"}
+-- to look it up here.
 create function private.check_ean(
   ean text, postal_code text, house_number int, addition text, ean_register jsonb,
   out outcome text, out street text, out city text, out source text, out reason text)

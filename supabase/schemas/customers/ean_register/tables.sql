@@ -9,7 +9,8 @@ create table core.ean_register_points (
   constraint ean_register_points_ean_code_shape check (ean_code ~ '^[0-9]{18}$')
 );
 comment on table core.ean_register_points is
-  'An EAN register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no persons.';
+  'An EAN register of our own, for hosts that do not ask the public one (EAN_REGISTER=table). Metering points, no '
+  'persons.';
 -- serves: the metering points of an address
 create index ean_register_points_address on core.ean_register_points (postal_code, house_number);
 create policy "every tenant reads the EAN register" on core.ean_register_points for select to api_owner using (true);

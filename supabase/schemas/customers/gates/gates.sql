@@ -1,6 +1,7 @@
 -- What closed gates prevent.
 
--- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger while months wait.
+-- The closed gates that prevent approval. A missing IBAN prevents nothing, nor an ended mandate or a removed charger
+-- while months wait.
 create function private.grounds_to_reject(connection core.connections) returns text[]
 language plpgsql stable
 as $$
@@ -12,7 +13,8 @@ begin
     select from core.counted_months m
       join core.chargers h on h.partner_id = m.partner_id and h.connection_id = m.connection_id and h.mid_eligible
        and (h.status = 'active' or h.removed_at >= private.dutch_midnight(m.period))
-     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged' and m.total_kwh > 0) then
+     where m.partner_id = connection.partner_id and m.connection_id = connection.id and m.status = 'staged'
+         and m.total_kwh > 0) then
     return array_remove(array_remove(closed, 'mandate_signed'), 'mid_charger_registered');
   end if;
   return closed;

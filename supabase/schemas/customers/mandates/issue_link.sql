@@ -17,7 +17,8 @@ begin
   perform private.act_as(caller, 'cpo');
   select c.return_url into registered from core.oauth_clients c where c.id = private.client_id();
   select * into partner from core.partners p where p.id = private.partner_id();
-  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null and not private.return_url_allowed(input ->> 'return_url', registered));
+  perform private.refuse_if('return_url_not_allowed', input ->> 'return_url' is not null
+                            and not private.return_url_allowed(input ->> 'return_url', registered));
   account := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
   connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
   -- one link, signature or correction at a time on a connection
@@ -30,14 +31,17 @@ begin
 
   perform private.void_mandate_links(connection);
   insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
-  values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale', coalesce((input ->> 'validity_years')::int, partner.mandate_years),
+  values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale',
+          coalesce((input ->> 'validity_years')::int, partner.mandate_years),
           coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
     email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'), 'key', input -> 'key'),
+      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'),
+                         'key', input -> 'key'),
       signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name, 'logo', private.partner_brand(partner) -> 'logo',
+      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                         'logo', private.partner_brand(partner) -> 'logo',
                          'link', input -> 'mandate_link'), connection => connection);
   end if;
   perform private.audit('mandate_link.issued', connection);
@@ -53,4 +57,6 @@ begin
     'mail_limit', send_email and not email_sent);
 end $$;
 comment on function api.issue_mandate_link(jsonb, jsonb) is
-  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, validity_years, return_url, send_email, key}. Voids the older link. While a mandate holds it needs 1 November of the last year, and is for the years after.';
+  'POST /v1/mandate-links: {account_id, cpo_external_ref, connection_id, token_hash, mandate_link, locale, '
+  'validity_years, return_url, send_email, key}. Voids the older link. While a mandate holds it needs 1 November of '
+  'the last year, and is for the years after.';

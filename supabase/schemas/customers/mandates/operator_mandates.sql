@@ -14,8 +14,11 @@ begin
   elsif status <> 'signed' then
     perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
   end if;
-  perform private.end_mandate(connection.id, 'revoked', case when (input ->> 'asked_by_customer')::boolean then 'customer' else 'operator' end);
+  perform private.end_mandate(connection.id, 'revoked',
+                              case when (input ->> 'asked_by_customer')::boolean then 'customer' else 'operator' end);
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.mandate_revoke(jsonb) is
-  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to {changed, connection}. Open months are judged again. If the customer asked, the whole months before stay covered. Locked months and the registration stay.';
+  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to '
+  '{changed, connection}. Open months are judged again. If the customer asked, the whole months before stay covered. '
+  'Locked months and the registration stay.';

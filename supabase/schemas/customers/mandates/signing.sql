@@ -3,7 +3,8 @@
 create function private.link_by_token(token_hash text) returns core.mandate_links
 language sql stable security definer
 as $$ select l from core.mandate_links l where l.token_hash = decode(link_by_token.token_hash, 'hex') $$;
-comment on function private.link_by_token(text) is 'Finds a link before its tenant is known; definer only for that. The token is the credential.';
+comment on function private.link_by_token(text) is
+  'Finds a link before its tenant is known; definer only for that. The token is the credential.';
 
 -- Makes the bearer of a link the caller, within the link's tenant.
 create function private.enter_link(caller jsonb, request jsonb) returns core.mandate_links
@@ -32,7 +33,8 @@ as $$
     else 'open' end
 $$;
 
--- The facts of the mandate's text without its years, and the address that its code goes to. The same facts give the same text.
+-- The facts of the mandate's text without its years, and the address that its code goes to. The same facts give the
+-- same text.
 create function private.connection_facts(connection uuid) returns jsonb
 language sql stable
 as $$
@@ -58,7 +60,8 @@ as $$
   where c.partner_id = private.partner_id() and c.id = connection_facts.connection
 $$;
 
--- The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the signatory read.
+-- The facts of a signature, with the chosen years out of periods. Refused unless they equal request.facts, which the
+-- signatory read.
 create function private.signed_facts(facts jsonb, periods jsonb, request jsonb) returns jsonb
 language plpgsql immutable
 as $$
@@ -77,14 +80,16 @@ language sql stable
 as $$
   select jsonb_build_object(
     'mandate_id', mandate.id,
-    'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired' else mandate.status end,
+    'status', case when mandate.status = 'signed' and mandate.valid_until < private.today() then 'expired'
+                   else mandate.status end,
     'document', mandate.document, 'document_sha256', mandate.document_sha256, 'signed_name', mandate.signed_name,
     'signed_at', private.iso(mandate.signed_at), 'code_sent_to', mandate.code_sent_to,
     'valid_from', mandate.valid_from, 'valid_until', mandate.valid_until, 'ended_at', private.iso(mandate.ended_at),
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
 
--- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it, but not after a revocation.
+-- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it, but not after a
+-- revocation.
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$
@@ -125,7 +130,8 @@ begin
        where c.partner_id = link.partner_id and c.id = link.connection_id) end,
     'held_until', private.signed_until(link.connection_id),
     'signed', case when state = 'signed' then (
-      select private.shown_mandate(m) from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id) end,
+      select private.shown_mandate(m) from core.mandates m where m.partner_id = link.partner_id and m.link_id = link.id)
+          end,
     'may_sign_again', state = 'signed' and private.may_sign_again(link.connection_id));
 end $$;
 
@@ -137,7 +143,9 @@ begin
   return private.mandate_link_view((private.enter_link(caller, request)).id);
 end $$;
 comment on function api.open_mandate_link(jsonb, jsonb) is
-  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}. If the state allows also code_sent, partner_name, brand, return_url, facts, periods to sign for, offer, held_until, signed, may_sign_again.';
+  'What a link opens: {token_hash, address_hash} to {state: open|signed|declined|voided|expired|unknown, locale}. If '
+  'the state allows also code_sent, partner_name, brand, return_url, facts, periods to sign for, offer, held_until, '
+  'signed, may_sign_again.';
 
 create function api.send_mandate_code(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -152,10 +160,12 @@ begin
   recipient := private.connection_facts(link.connection_id) ->> 'email';
   perform private.refuse_if('signatory_email_missing', recipient is null);
   return private.mail_code('mandate:' || link.id, recipient, 'mandate_code:' || link.id, request,
-    jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'), connection => link.connection_id);
+    jsonb_build_object('logo', private.partner_brand(private.own_partner()) -> 'logo'),
+        connection => link.connection_id);
 end $$;
 comment on function api.send_mandate_code(jsonb, jsonb) is
-  'Mails a one-time code, good for ten minutes and five attempts, within the limits of its address: {token_hash, code_hash, mail}.';
+  'Mails a one-time code, good for ten minutes and five attempts, within the limits of its address: {token_hash, '
+  'code_hash, mail}.';
 
 create function private.lock_link(link core.mandate_links) returns core.mandate_links
 language plpgsql
@@ -171,15 +181,19 @@ create function private.end_others_sign_ins(address text, partner uuid) returns 
 language plpgsql security definer
 as $$
 begin
-  if private.is_sandbox() and not exists (select from private.signed_accounts(address) a where a.partner_id = partner) then
+  if private.is_sandbox() and not exists (select from private.signed_accounts(address) a where a.partner_id = partner)
+      then
     perform private.end_sign_ins(address);
   end if;
 end $$;
 comment on function private.end_others_sign_ins(text, uuid) is
-  'On the sandbox a tenant''s first signature ends the sign-ins at that address: another tenant may have read the code. Definer, because it looks across tenants.';
+  'On the sandbox a tenant''s first signature ends the sign-ins at that address: another tenant may have read the '
+  'code. Definer, because it looks across tenants.';
 
--- Stores a signature on facts, by a mandate link, or a claim without one. The caller has proven who signs; brought_by brings them with it.
-create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb, brought_by uuid default null) returns uuid
+-- Stores a signature on facts, by a mandate link, or a claim without one. The caller has proven who signs; brought_by
+-- brings them with it.
+create function private.record_signature(connection uuid, link uuid, facts jsonb, request jsonb,
+                                         brought_by uuid default null) returns uuid
 language plpgsql
 as $$
 declare
@@ -187,27 +201,34 @@ declare
   terms      record;
   mandate    uuid;
 begin
-  select * into strict signed_for from core.connections c where c.partner_id = private.partner_id() and c.id = connection;
+  select * into strict signed_for from core.connections c where c.partner_id = private.partner_id()
+      and c.id = connection;
   select * into strict terms from private.terms_of(connection, brought_by);
   perform private.end_others_sign_ins(facts ->> 'email', signed_for.partner_id);
   insert into core.mandates
-    (partner_id, connection_id, owner_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until, signed_name, signed_at, document,
+    (partner_id, connection_id, owner_id, link_id, status, renewal, fee_pct, partner_share_pct, valid_from, valid_until,
+     signed_name, signed_at, document,
      document_sha256, code_confirmed, code_sent_to, address, user_agent, locale)
   values
-    (signed_for.partner_id, connection, signed_for.owner_id, link, 'signed', (facts ->> 'valid_from')::date > private.today(),
+    (signed_for.partner_id, connection, signed_for.owner_id, link, 'signed',
+     (facts ->> 'valid_from')::date > private.today(),
      terms.fee_pct, terms.partner_share_pct, (facts ->> 'valid_from')::date, (facts ->> 'valid_until')::date,
      request ->> 'signed_name', private.now(), request ->> 'document', request ->> 'document_sha256',
-     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64), left(request ->> 'user_agent', 400),
+     facts ->> 'email' is not null, facts ->> 'email', left(request ->> 'address', 64),
+         left(request ->> 'user_agent', 400),
      request #>> '{mail,locale}')
   returning id into mandate;
   insert into core.documents (partner_id, account_id, owner_id, mandate_id)
   values (signed_for.partner_id, signed_for.account_id, signed_for.owner_id, mandate);
   update core.mandate_links l set used_at = private.now() where l.partner_id = signed_for.partner_id and l.id = link;
   perform private.void_mandate_links(connection), private.judge_months(connection);
-  perform private.emit(case when (facts ->> 'valid_from')::date > private.today() then 'mandate.renewed' else 'mandate.signed' end,
-                       signed_for.account_id, connection, jsonb_build_object('connection_id', connection, 'mandate_status', 'signed')),
+  perform private.emit(case when (facts ->> 'valid_from')::date > private.today() then 'mandate.renewed'
+                            else 'mandate.signed' end,
+                       signed_for.account_id, connection,
+                           jsonb_build_object('connection_id', connection, 'mandate_status', 'signed')),
           private.advance_registration(signed_for.account_id, true);
-  perform private.audit('mandate.signed', connection, jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
+  perform private.audit('mandate.signed', connection,
+                        jsonb_build_object('code_confirmed', facts ->> 'email' is not null));
   return mandate;
 end $$;
 
@@ -240,7 +261,8 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.sign_mandate(jsonb, jsonb) is
-  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. facts, with the chosen years, must still be what was shown.';
+  'Signs: {token_hash, facts, signed_name, code_hash, key, document, document_sha256, address, user_agent, mail}. '
+  'facts, with the chosen years, must still be what was shown.';
 
 create function api.decline_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -251,29 +273,37 @@ begin
   link := private.lock_link(private.enter_link(caller, request));
   perform private.refuse_if('link_not_open', private.link_state(link) <> 'open');
   insert into core.mandates (partner_id, connection_id, owner_id, link_id, status, renewal, address, user_agent)
-  values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined', private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64), left(request ->> 'user_agent', 400));
+  values (link.partner_id, link.connection_id, link.owner_id, link.id, 'declined',
+          private.signed_until(link.connection_id) is not null, left(request ->> 'address', 64),
+          left(request ->> 'user_agent', 400));
   update core.mandate_links l set used_at = private.now() where l.partner_id = link.partner_id and l.id = link.id;
   perform private.audit('mandate.declined', link.connection_id);
   -- declining the years after the signed years changes nothing
-  perform private.emit('mandate.declined', c.account_id, c.id, jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))
+  perform private.emit('mandate.declined', c.account_id, c.id,
+                       jsonb_build_object('connection_id', c.id, 'mandate_status', 'declined'))
      from core.connections c
     where c.partner_id = link.partner_id and c.id = link.connection_id and private.signed_until(c.id) is null;
   return json_build_object('ok', true);
 end $$;
 comment on function api.decline_mandate(jsonb, jsonb) is
-  'Declines to sign: {token_hash, address, user_agent}. While a mandate holds this is about later years, and changes nothing.';
+  'Declines to sign: {token_hash, address, user_agent}. While a mandate holds this is about later years, and changes '
+  'nothing.';
 
 -- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
-create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz, signed_by uuid default null) returns void
+create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz,
+                                           signed_by uuid default null) returns void
 language sql
 as $$
   -- an open link of the CPO keeps working; a signature by one link voids the other
-  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url, expires_at)
+  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years,
+                                  return_url, expires_at)
   select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
-         case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url, issue_renewal_link.expires_at
+         case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url,
+             issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
-   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined' and (signed_by is null or m.link_id = signed_by)
+   where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
+       and (signed_by is null or m.link_id = signed_by)
    order by m.created_at desc limit 1
 $$;
 
@@ -285,12 +315,15 @@ declare
   rate jsonb;
 begin
   link := private.lock_link(private.enter_link(caller, request));
-  perform private.refuse_if('link_not_open', private.link_state(link) is distinct from 'signed' or not private.may_sign_again(link.connection_id));
+  perform private.refuse_if('link_not_open', private.link_state(link) is distinct from 'signed'
+                            or not private.may_sign_again(link.connection_id));
   rate := private.debit('mandate_renewal:' || link.id, 'mandate_renewal');
   perform private.refuse_if('too_many_codes', not (rate ->> 'allowed')::boolean, json_build_object('rate', rate));
-  perform private.issue_renewal_link(link.connection_id, request ->> 'new_token_hash', private.now() + interval '1209600 seconds', link.id);
+  perform private.issue_renewal_link(link.connection_id, request ->> 'new_token_hash',
+                                     private.now() + interval '1209600 seconds', link.id);
   perform private.audit('mandate_link.issued', link.connection_id, '{"renewal": true}');
   return json_build_object('ok', true);
 end $$;
 comment on function api.renew_mandate(jsonb, jsonb) is
-  'Gives the bearer of a signed link one to sign again, from 1 November of the last year on: {token_hash, new_token_hash}. Ten a day.';
+  'Gives the bearer of a signed link one to sign again, from 1 November of the last year on: {token_hash, '
+  'new_token_hash}. Ten a day.';

@@ -13,14 +13,17 @@ create table core.mandate_links (
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
-  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id)
+      references core.connections (partner_id, id, owner_id),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
-  'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the SHA-256 of 256 random bits.';
+  'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the '
+  'SHA-256 of 256 random bits.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
-comment on column core.mandate_links.validity_years is 'For how many calendar years it asks; null if the signatory chooses.';
+comment on column core.mandate_links.validity_years is
+  'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
 create index mandate_links_connection on core.mandate_links (partner_id, connection_id);
 select private.enable_tenant_policy('core.mandate_links', 'select, insert, update');
@@ -53,28 +56,39 @@ create table core.mandates (
     case when lapsed_at is not null then null
          when status in ('signed', 'expired') then valid_until
          when status = 'revoked' and ended_reason = 'customer'
-           then least(valid_until, (date_trunc('month', ended_at at time zone 'Europe/Amsterdam') - interval '1 day')::date) end) stored,
+           then least(valid_until,
+                      (date_trunc('month', ended_at at time zone 'Europe/Amsterdam') - interval '1 day')::date)
+                      end) stored,
   created_at      timestamptz not null default private.now(),
   constraint mandates_pkey primary key (partner_id, id),
-  constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint mandates_connection_fkey foreign key (partner_id, connection_id, owner_id)
+      references core.connections (partner_id, id, owner_id),
   constraint mandates_link_fkey foreign key (partner_id, link_id) references core.mandate_links (partner_id, id),
   constraint mandates_link_key unique (partner_id, link_id),
   constraint mandates_status_known check (status in ('signed', 'revoked', 'expired', 'declined')),
   constraint mandates_signed_whole check (
-    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, fee_pct, partner_share_pct, document, document_sha256) = 0),
+    status = 'declined' or num_nulls(valid_from, valid_until, signed_name, signed_at, fee_pct, partner_share_pct,
+                                     document, document_sha256) = 0),
   constraint mandates_percentages check (fee_pct between 0 and 100 and partner_share_pct between 0 and 100)
 );
 comment on table core.mandates is
-  'What a signatory decided, by a mandate link or a claim, with the evidence. That is the text as shown, its SHA-256, typed name, code proof, network address and user agent. Personal data; append-only but for its end; kept seven years after it.';
+  'What a signatory decided, by a mandate link or a claim, with the evidence. That is the text as shown, its SHA-256, '
+  'typed name, code proof, network address and user agent. Personal data; append-only but for its end; kept seven '
+  'years after it.';
 comment on column core.mandates.link_id is 'The mandate link it was decided by; null for a claim.';
-comment on column core.mandates.fee_pct is 'The agreed fee on what the customer''s ERE yield, in percent. The partner''s later changes do not affect it.';
-comment on column core.mandates.partner_share_pct is 'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
-comment on column core.mandates.renewal is 'Decided while another mandate held, for the years after it. Declining these changes nothing.';
+comment on column core.mandates.fee_pct is
+  'The agreed fee on what the customer''s ERE yield, in percent. The partner''s later changes do not affect it.';
+comment on column core.mandates.partner_share_pct is
+  'The partner''s part of that fee, in percent, as it was when the mandate was signed.';
+comment on column core.mandates.renewal is
+  'Decided while another mandate held, for the years after it. Declining these changes nothing.';
 comment on column core.mandates.locale is 'The language it was signed in, for later mail to the signatory.';
 comment on column core.mandates.covered_until is
-  'The last day it covers: the end of its last year, or of the month before a customer''s withdrawal. Null if it covers nothing any more. The one rule of what a mandate covers.';
+  'The last day it covers: the end of its last year, or of the month before a customer''s withdrawal. Null if it '
+  'covers nothing any more. The one rule of what a mandate covers.';
 comment on column core.mandates.lapsed_at is
-  'When EAN or address of the connection was corrected. What it covered is still shown, and counts only if it is locked.';
+  'When EAN or address of the connection was corrected. What it covered is still shown, and counts only if it is '
+  'locked.';
 -- serves: the latest mandate of a connection
 create index mandates_connection on core.mandates (partner_id, connection_id, created_at desc);
 -- serves: the job that ends mandates after their last year
@@ -83,7 +97,8 @@ create index mandates_ending on core.mandates (valid_until) where status = 'sign
 create index mandates_signed on core.mandates (signed_at) where status = 'signed' and not renewal;
 select private.enable_tenant_policy('core.mandates', 'select, insert, update');
 
--- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a join.
+-- It has the connection's own columns: a query for both would read it twice, because Postgres does not drop such a
+-- join.
 create view core.connection_mandates with (security_invoker = true) as
 select c.partner_id,
        c.id as connection_id,
@@ -114,5 +129,7 @@ select c.partner_id,
      order by t.holds desc, t.ahead, m.created_at desc
      limit 1) m on true;
 comment on view core.connection_mandates is
-  'A connection and the state of its mandate: the one that covers today, else the latest decision. A mandate has expired after its last year, even before the job notes it. renewed_until: the last day of the years signed for ahead.';
+  'A connection and the state of its mandate: the one that covers today, else the latest decision. A mandate has '
+  'expired after its last year, even before the job notes it. renewed_until: the last day of the years signed for '
+  'ahead.';
 grant select on core.connection_mandates to api_owner;

@@ -11,7 +11,9 @@ begin
     quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
   perform private.refuse_if('invalid_quarter', quarter is null or quarter < private.first_delivery_month());
-  perform private.refuse_if('factor_missing', not exists (select from core.ere_factors f where f.delivery_year = extract(year from quarter)),
+  perform private.refuse_if('factor_missing',
+                            not exists (select from core.ere_factors f
+                                        where f.delivery_year = extract(year from quarter)),
     json_build_object('delivery_year', extract(year from quarter)));
   return quarter;
 end $$;
@@ -22,10 +24,12 @@ language sql stable
 as $$
   select b.* from core.bookings b
    where b.partner_id = any (array(select p.id from core.partners p where partner is null or p.id = partner))
-     and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named) or private.quarter_name(b.quarter) = named)
+     and (named is null or b.id = private.as_uuid(named) or b.run_id = private.as_uuid(named)
+          or private.quarter_name(b.quarter) = named)
 $$;
 
--- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner becomes the tenant.
+-- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner
+-- becomes the tenant.
 create function private.booking_named(input jsonb) returns core.bookings
 language plpgsql
 as $$
@@ -37,7 +41,8 @@ declare
 begin
   perform private.act_as_operator(input);
   perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
-  perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1, json_build_object('booking', named, 'partner', input -> 'partner'));
+  perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1,
+                            json_build_object('booking', named, 'partner', input -> 'partner'));
   perform private.set_tenant((candidates[1]).partner_id);
   return private.lock_booking((candidates[1]).partner_id, (candidates[1]).id);
 end $$;
@@ -47,23 +52,29 @@ create function private.booking_row(booking core.bookings) returns json
 language sql stable
 as $$
   select json_build_object(
-    'booking_id', booking.id, 'run_id', booking.run_id, 'partner_slug', (select p.slug from core.partners p where p.id = booking.partner_id),
+    'booking_id', booking.id, 'run_id', booking.run_id, 'partner_slug',
+        (select p.slug from core.partners p where p.id = booking.partner_id),
     'quarter', private.quarter_name(booking.quarter), 'number', booking.number, 'status', booking.status,
     'rows', t.rows, 'kwh', t.kwh, 'waiting', t.waiting, 'registered', t.registered, 'rejected', t.rejected,
-    'accepted_kwh', t.accepted_kwh, 'ere', t.ere, 'granted_ere', booking.granted_ere, 'sold_ere', s.ere, 'gross_eur', s.gross,
+    'accepted_kwh', t.accepted_kwh, 'ere', t.ere, 'granted_ere', booking.granted_ere, 'sold_ere', s.ere,
+        'gross_eur', s.gross,
     'opened_at', private.iso(booking.opened_at), 'submitted_at', private.iso(booking.submitted_at),
     'withdrawn_at', private.iso(booking.withdrawn_at), 'export_sha256', booking.export_sha256)
-  from (select count(*) as rows, coalesce(sum(r.kwh), 0) as kwh, count(*) filter (where r.status = 'submitted') as waiting,
-               count(*) filter (where r.status = 'registered') as registered, count(*) filter (where r.status = 'rejected') as rejected,
+  from (select count(*) as rows, coalesce(sum(r.kwh), 0) as kwh,
+        count(*) filter (where r.status = 'submitted') as waiting,
+               count(*) filter (where r.status = 'registered') as registered,
+                   count(*) filter (where r.status = 'rejected') as rejected,
                coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
           from core.booking_rows r
           left join lateral (
-            select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null offset 0) c on true
+            select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id
+                and c.reversed_at is null offset 0) c on true
          where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
   cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
                 from core.sales s
                 cross join lateral (
-                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null offset 0) a
+                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id
+                      and a.reversal_id is null offset 0) a
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
 
@@ -80,16 +91,22 @@ as $$
 declare
   partner constant uuid := private.chosen_partner(input);
 begin
-  perform private.refuse_if('booking_not_found', input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner)),
+  perform private.refuse_if('booking_not_found',
+                            input ? 'booking' and not exists (select
+                                                              from private.bookings_named(input ->> 'booking',
+                                                              partner)),
     json_build_object('booking', input ->> 'booking'));
   return (
-    select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug, b.number desc), '[]'))
+    select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug,
+                                                           b.number desc), '[]'))
       from (select * from private.bookings_named(input ->> 'booking', partner)
              where input ->> 'status' is null or status = input ->> 'status'
              order by quarter desc, opened_at desc, id limit coalesce((input ->> 'limit')::int, 1000)) b
       join core.partners p on p.id = b.partner_id);
 end $$;
-comment on function ops.booking_list(jsonb) is 'Bookings, newest quarter first: {booking?, partner?, status?, limit?} to {bookings}. booking is a booking id, a run id or a quarter.';
+comment on function ops.booking_list(jsonb) is
+  'Bookings, newest quarter first: {booking?, partner?, status?, limit?} to {bookings}. booking is a booking id, a run '
+  'id or a quarter.';
 
 create function ops.booking_open(input jsonb) returns json
 language plpgsql security definer
@@ -104,7 +121,8 @@ declare
 begin
   perform private.act_as_operator(input);
   wanted := private.read_quarter(input ->> 'quarter');
-  perform private.refuse_if('quarter_not_begun', wanted > private.today(), json_build_object('quarter', input ->> 'quarter'));
+  perform private.refuse_if('quarter_not_begun', wanted > private.today(),
+                            json_build_object('quarter', input ->> 'quarter'));
   -- whoever has something that could be booked, and whoever has a booking open already
   chosen := array(
     select p.id from core.partners p
@@ -120,10 +138,13 @@ begin
   end loop;
   return json_build_object(
     'changed', exists (select from unnest(opened) b where b.run_id = run),
-    'bookings', (select coalesce(json_agg(private.booking_row(b) order by p.slug), '[]') from unnest(opened) b join core.partners p on p.id = b.partner_id));
+    'bookings', (select coalesce(json_agg(private.booking_row(b) order by p.slug), '[]') from unnest(opened) b
+                 join core.partners p on p.id = b.partner_id));
 end $$;
 comment on function ops.booking_open(jsonb) is
-  'Opens a booking of a quarter, for each partner that has months for it, or for one of them: {quarter, partner?} to {changed, bookings}. Answers a booking that is already open. After a submitted booking it opens a supplementary one.';
+  'Opens a booking of a quarter, for each partner that has months for it, or for one of them: {quarter, partner?} to '
+  '{changed, bookings}. Answers a booking that is already open. After a submitted booking it opens a supplementary '
+  'one.';
 
 create function ops.booking_submit(input jsonb) returns json
 language plpgsql security definer
@@ -132,20 +153,23 @@ declare
   taken   int;
   booking constant core.bookings := private.booking_named(input);
 begin
-  perform private.refuse_if('booking_withdrawn', booking.status = 'withdrawn', json_build_object('booking', booking.id));
+  perform private.refuse_if('booking_withdrawn', booking.status = 'withdrawn',
+                            json_build_object('booking', booking.id));
   perform private.refuse_if('quarter_not_over', private.next_quarter(booking.quarter) > private.today(),
     json_build_object('quarter', private.quarter_name(booking.quarter)));
   taken := private.submit_booking(booking.partner_id, booking.id);
   return private.booking_answer(booking, coalesce(taken, 0) > 0);
 end $$;
 comment on function ops.booking_submit(jsonb) is
-  'Takes in and locks every month that may be booked: {booking, partner?} to {changed, booking}. If there is none, nothing changes and it stays open.';
+  'Takes in and locks every month that may be booked: {booking, partner?} to {changed, booking}. If there is none, '
+  'nothing changes and it stays open.';
 
 create function ops.booking_withdraw(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason') end;
+  reason  constant text := case when input ->> 'reason' is not null then private.operator_reason(input ->> 'reason')
+                                end;
   booking core.bookings := private.booking_named(input);
   tenant  constant uuid := booking.partner_id;
   taken   core.booking_rows[];
@@ -153,21 +177,26 @@ begin
   booking := private.lock_booking(tenant, booking.id);
   if booking.status = 'withdrawn' then
     return private.booking_answer(booking, false);
-  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id and r.status in ('registered', 'rejected')) then
+  elsif exists (select from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id
+                and r.status in ('registered', 'rejected')) then
     perform private.refuse('booking_credited', json_build_object('booking', booking.id));
   elsif booking.exported_at is not null and reason is null then
-    perform private.refuse('booking_exported', json_build_object('booking', booking.id, 'exported_at', private.iso(booking.exported_at)));
+    perform private.refuse('booking_exported', json_build_object('booking', booking.id,
+                                                                 'exported_at', private.iso(booking.exported_at)));
   end if;
   taken := array(select r from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id);
   perform private.lock_connections(tenant, array(select r.connection_id from unnest(taken) r));
   update core.booking_rows r set status = 'withdrawn' where r.partner_id = tenant and r.booking_id = booking.id;
   perform private.reverse_postings(tenant, array(select 'row:' || r.id || ':submitted' from unnest(taken) r));
   perform private.unlock_months(tenant, array_agg(r.connection_id), array_agg(r.period)) from unnest(taken) r;
-  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant and b.id = booking.id;
+  update core.bookings b set status = 'withdrawn', withdrawn_at = private.now() where b.partner_id = tenant
+      and b.id = booking.id;
   perform private.sum_booking(tenant, booking.id);
-  perform private.audit('booking.withdrawn', booking.id, jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
+  perform private.audit('booking.withdrawn', booking.id,
+                        jsonb_strip_nulls(jsonb_build_object('rows', cardinality(taken), 'reason', reason)));
   perform private.emit_months(tenant, 'account.months_reopened', array(select r.id from unnest(taken) r));
   return private.booking_answer(booking, true);
 end $$;
 comment on function ops.booking_withdraw(jsonb) is
-  'Withdraws a booking before the register credited or rejected anything: {booking, partner?, reason?} to {changed, booking}. Its months open again. An exported booking needs a reason.';
+  'Withdraws a booking before the register credited or rejected anything: {booking, partner?, reason?} to {changed, '
+  'booking}. Its months open again. An exported booking needs a reason.';

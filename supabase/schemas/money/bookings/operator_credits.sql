@@ -12,18 +12,24 @@ begin
   return booking;
 end $$;
 
--- The file for the register: every row as submitted, whatever happened to it since. The same booking gives the same text.
+-- The file for the register: every row as submitted, whatever happened to it since. The same booking gives the same
+-- text.
 create function private.export_csv(booking core.bookings) returns text
 language sql stable
 as $$
-  select private.csv_line('row_id', 'booking', 'quarter', 'period', 'ean', 'kwh', 'ere', 'signatory', 'postal_code', 'house_number', 'addition',
-                          'street', 'city', 'mandate_id', 'mandate_signed_at', 'mandate_valid_from', 'mandate_valid_until', 'source',
+  select private.csv_line('row_id', 'booking', 'quarter', 'period', 'ean', 'kwh', 'ere', 'signatory', 'postal_code',
+                          'house_number', 'addition',
+                          'street', 'city', 'mandate_id', 'mandate_signed_at', 'mandate_valid_from',
+                              'mandate_valid_until', 'source',
                           'charger_brand', 'charger_model', 'charger_serial')
          || string_agg(private.csv_line(
-              r.id::text, r.booking_id::text, private.quarter_name(booking.quarter), to_char(r.period, 'YYYY-MM'), r.ean_code, r.kwh::text,
-              trunc(r.kwh * r.ere_per_kwh, 6)::text, r.signatory, r.postal_code, r.house_number::text, r.house_number_addition, r.street, r.city,
+              r.id::text, r.booking_id::text, private.quarter_name(booking.quarter), to_char(r.period, 'YYYY-MM'),
+                  r.ean_code, r.kwh::text,
+              trunc(r.kwh * r.ere_per_kwh, 6)::text, r.signatory, r.postal_code, r.house_number::text,
+                  r.house_number_addition, r.street, r.city,
               r.mandate_id::text, private.iso(r.mandate_signed_at), to_char(r.mandate_valid_from, 'YYYY-MM-DD'),
-              to_char(r.mandate_valid_until, 'YYYY-MM-DD'), r.source, r.charger_brand, r.charger_model, r.charger_serial), ''
+              to_char(r.mandate_valid_until, 'YYYY-MM-DD'), r.source, r.charger_brand, r.charger_model,
+                  r.charger_serial), ''
               order by r.ean_code, r.period, r.id)
     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
 $$;
@@ -41,14 +47,17 @@ begin
   if booking.export_sha256 <> hash then
     raise exception 'the rows of booking % are not those that were exported', booking.id;
   end if;
-  update core.bookings b set export_sha256 = hash, exported_at = private.now() where b.partner_id = booking.partner_id and b.id = booking.id
+  update core.bookings b set export_sha256 = hash, exported_at = private.now() where b.partner_id = booking.partner_id
+      and b.id = booking.id
      and b.export_sha256 is null;
   perform private.audit('booking.exported', booking.id, jsonb_build_object('sha256', hash));
-  return json_build_object('booking_id', booking.id, 'quarter', private.quarter_name(booking.quarter), 'again', booking.export_sha256 is not null,
+  return json_build_object('booking_id', booking.id, 'quarter', private.quarter_name(booking.quarter),
+                           'again', booking.export_sha256 is not null,
                            'sha256', hash, 'csv', csv);
 end $$;
 comment on function ops.booking_export(jsonb) is
-  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and every export has the same bytes.';
+  'The file for the register: {booking, partner?} to {booking_id, quarter, again, sha256, csv}. Its hash is kept, and '
+  'every export has the same bytes.';
 
 create function ops.booking_credit(input jsonb) returns json
 language plpgsql security definer
@@ -66,18 +75,23 @@ begin
     lines := array(select l from private.read_credit_lines(booking, input -> 'rows') l);
   else
     lines := array(select row(0, r.id, r.kwh, null, null)::private.credit_line
-                     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id and r.status = 'submitted');
+                     from core.booking_rows r where r.partner_id = booking.partner_id and r.booking_id = booking.id
+                         and r.status = 'submitted');
   end if;
   select * into wrong from unnest(lines) l where l.problem is not null order by l.line limit 1;
   if found then
-    perform private.refuse('credit_file_refused', json_build_object('line', wrong.line, 'row', wrong.row_id, 'problem', wrong.problem,
+    perform private.refuse('credit_file_refused', json_build_object('line', wrong.line, 'row', wrong.row_id,
+                                                                    'problem', wrong.problem,
       'others', (select count(*) - 1 from unnest(lines) l where l.problem is not null)));
   end if;
   credited := private.credit_booking(booking, lines, granted);
-  return private.booking_answer(booking, credited > 0 or granted is distinct from booking.granted_ere and granted is not null);
+  return private.booking_answer(booking, credited > 0 or granted is distinct from booking.granted_ere
+                                and granted is not null);
 end $$;
 comment on function ops.booking_credit(jsonb) is
-  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, accepted_kwh, reason?}], credits or rejects only those. Without rows every waiting row is credited in full. granted is the total ERE, if it differs from the sum. If one row is wrong, nothing is credited.';
+  'What the register granted: {booking, partner?, rows?, granted?} to {changed, booking}. rows, [{line?, row_id, '
+  'accepted_kwh, reason?}], credits or rejects only those. Without rows every waiting row is credited in full. granted '
+  'is the total ERE, if it differs from the sum. If one row is wrong, nothing is credited.';
 
 create function ops.booking_reverse_credit(input jsonb) returns json
 language plpgsql security definer
@@ -100,4 +114,5 @@ begin
   return private.booking_answer(booking, changed);
 end $$;
 comment on function ops.booking_reverse_credit(jsonb) is
-  'Takes back what the register granted for a row, or its rejection: {row, reason} to {changed, booking}. The row waits for another credit.';
+  'Takes back what the register granted for a row, or its rejection: {row, reason} to {changed, booking}. The row '
+  'waits for another credit.';

@@ -1,17 +1,20 @@
 -- The operator on one quarter: where each partner stands, and which step comes next.
 
--- Where a partner stands in a quarter, and the first step that waits. submitted_kwh wait for the register; due_eur is without VAT.
+-- Where a partner stands in a quarter, and the first step that waits. submitted_kwh wait for the register; due_eur is
+-- without VAT.
 create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
 language sql stable
 as $$
   with booking as (
     select b.id, b.number, b.status, b.export_sha256, r.waiting, r.waiting_kwh,
-           case when b.status = 'submitted' and b.id <> all (spent) then greatest(private.sellable_ere(b), 0) else 0 end as sellable,
+           case when b.status = 'submitted' and b.id <> all (spent) then greatest(private.sellable_ere(b), 0)
+                else 0 end as sellable,
            count(*) over () = 1 as alone
       from core.bookings b
      cross join lateral (
        select count(*) as waiting, coalesce(sum(r.kwh), 0) as waiting_kwh
-         from core.booking_rows r where r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'submitted') r
+         from core.booking_rows r where r.partner_id = b.partner_id and r.booking_id = b.id
+             and r.status = 'submitted') r
      where b.partner_id = tenant.id and b.quarter = quarter_state.quarter and b.status <> 'withdrawn'
   ), credited as (
     select coalesce(sum(c.ere), 0) as ere
@@ -24,7 +27,8 @@ as $$
       join core.sales s on s.partner_id = tenant.id and s.booking_id = b.id
       join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id
   ), sold as (
-    select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.due), 0) as due from allocation a where a.stands
+    select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.due), 0) as due
+     from allocation a where a.stands
   ), entry as (
     select e.amount, l.status, l.batch_id
       from allocation a
@@ -33,7 +37,8 @@ as $$
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
      where l.status in ('paid', 'pending')
   ), paid as (
-    select coalesce(sum(e.amount) filter (where e.status = 'paid'), 0) as paid, coalesce(sum(e.amount), 0) as taken from entry e
+    select coalesce(sum(e.amount) filter (where e.status = 'paid'), 0) as paid, coalesce(sum(e.amount), 0) as taken
+     from entry e
   ), batch as (
     select b.id, b.status from core.payout_batches b
      where b.id in (select e.batch_id from entry e where e.status = 'pending') order by b.prepared_at, b.id limit 1
@@ -42,24 +47,32 @@ as $$
            count(*) filter (where j.reason <> 'already_booked') as left_out
       from private.judge_quarter(tenant.id, quarter) j
   ), figures as (
-    select exists (select from core.figures f where f.partner_id = tenant.id and f.delivery_year = extract(year from quarter)) as published
+    select exists (select from core.figures f where f.partner_id = tenant.id and f.delivery_year = extract(year
+        from quarter)) as published
   ), next as (
     -- the first step of the chain that waits
     select case
-             when d.bookable > 0 and private.next_quarter(quarter) > private.today() then json_build_object('step', 'wait')
-             when d.bookable > 0 then json_build_object('step', case when exists (select from booking b where b.status = 'open') then 'submit' else 'open' end)
+             when d.bookable > 0 and private.next_quarter(quarter) > private.today()
+                 then json_build_object('step', 'wait')
+             when d.bookable > 0
+                 then json_build_object('step', case when exists (select from booking b where b.status = 'open')
+                                                     then 'submit' else 'open' end)
              else coalesce(
-               (select json_build_object('step', case when b.export_sha256 is null then 'export' else 'credit' end, 'booking', case when b.alone then null else b.id end)
+               (select json_build_object('step', case when b.export_sha256 is null then 'export' else 'credit' end,
+                                         'booking', case when b.alone then null else b.id end)
                   from booking b where b.waiting > 0 order by b.number limit 1),
-               (select json_build_object('step', 'sell', 'booking', case when b.alone then null else b.id end, 'ere', b.sellable)
+               (select json_build_object('step', 'sell', 'booking', case when b.alone then null else b.id end,
+                                         'ere', b.sellable)
                   from booking b where b.sellable > 0 order by b.number limit 1),
                case when s.ere > 0 and not f.published then json_build_object('step', 'publish') end,
-               (select json_build_object('step', case b.status when 'prepared' then 'approve' when 'approved' then 'send' else 'settle' end, 'batch', b.id)
+               (select json_build_object('step', case b.status when 'prepared' then 'approve'
+                                                      when 'approved' then 'send' else 'settle' end, 'batch', b.id)
                   from batch b),
                case when s.due > p.taken then json_build_object('step', 'pay')
                     when s.ere > 0 then json_build_object('step', case when exists (
                       select from core.partners p cross join lateral private.share_entries(p.id) e
-                       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant()) and e.quarter = quarter_state.quarter
+                       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant())
+                           and e.quarter = quarter_state.quarter
                        group by p.id having sum(e.amount) <> 0) then 'invoice' else 'done' end)
                     when d.left_out > 0 then json_build_object('step', 'preview')
                     when d.months > 0 then json_build_object('step', 'done')
@@ -71,7 +84,8 @@ as $$
            'partner_slug', tenant.slug, 'months', d.months, 'kwh', d.kwh, 'to_book', d.bookable, 'left_out', d.left_out,
            'open', (select count(*) from booking b where b.status = 'open'),
            'submitted_kwh', (select coalesce(sum(b.waiting_kwh), 0) from booking b),
-           'credited_ere', c.ere, 'sold_ere', s.ere, 'gross_eur', s.gross, 'due_eur', s.due, 'paid_eur', p.paid, 'figures', f.published, 'next', n.step)
+           'credited_ere', c.ere, 'sold_ere', s.ere, 'gross_eur', s.gross, 'due_eur', s.due, 'paid_eur', p.paid,
+               'figures', f.published, 'next', n.step)
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
 
@@ -85,7 +99,8 @@ declare
   spent   uuid[];
 begin
   -- names of quarters sort as their days do
-  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$' and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date),
+  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
+                            and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date),
     json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
@@ -93,19 +108,26 @@ begin
     with known as (
       select p, exists (select from core.delivered_months d
                          where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
-                or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn') as begun
+                or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
+                           and b.status <> 'withdrawn') as begun
         from core.partners p
        where partner is null and p.is_active or p.id = partner or
-             partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status <> 'withdrawn')
+             partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
+                                         and b.status <> 'withdrawn')
     ), stand as (
-      select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k where k.begun or partner is not null
+      select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k
+       where k.begun or partner is not null
     )
     select json_build_object(
-             'quarter', named, 'over', private.next_quarter(wanted) <= private.today(), 'last_day', private.next_quarter(wanted) - 1,
+             'quarter', named, 'over', private.next_quarter(wanted) <= private.today(), 'last_day',
+                 private.next_quarter(wanted) - 1,
              'partners', coalesce((select json_agg(s.state order by s.slug) from stand s), '[]'),
              'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
-                             then exists (select from private.payees(private.read_minimum('{}')) y where y.reason is null) end,
+                             then exists (select from private.payees(private.read_minimum('{}')) y
+                                          where y.reason is null) end,
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
-  'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';
+  'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
+  'without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
+  'booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';

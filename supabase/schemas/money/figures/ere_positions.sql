@@ -8,16 +8,19 @@ declare
   year constant int := (
     select max(extract(year from m.period))
       from core.connections c join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
-     where c.partner_id = private.partner_id() and c.account_id = account and extract(year from m.period) = any (years));
+     where c.partner_id = private.partner_id() and c.account_id = account
+         and extract(year from m.period) = any (years));
 begin
-  return (select p.answer -> 'ere' from private.positions(array[coalesce(year, years[1])]) p where p.partner_id = private.partner_id() and p.account_id = account);
+  return (select p.answer -> 'ere' from private.positions(array[coalesce(year, years[1])]) p
+          where p.partner_id = private.partner_id() and p.account_id = account);
 end $$;
 
--- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the latest of these years with
--- months that count, else of the first; null if no year is published. kWh as accepted once credited; ERE with two decimals; the price with
--- six. Planned as part of the calling statement.
+-- The positions of accounts as the API shows them, for the tenant's published years (newest first). ere is of the
+-- latest of these years with months that count, else of the first; null if no year is published. kWh as accepted once
+-- credited; ERE with two decimals; the price with six. Planned as part of the calling statement.
 create function private.positions(years int[])
-returns table (partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text, answer json)
+returns table (partner_id uuid, account_id uuid, client_id uuid, created_at timestamptz, cpo_external_ref text,
+               answer json)
 language sql stable
 begin atomic
   with published as materialized (
@@ -34,17 +37,21 @@ begin atomic
              sum(d.total_kwh) filter (where d.status = 'staged' and d.period <@ k.newest) as open_kwh,
              max(d.received_at) filter (where d.status = 'staged' and d.period <@ k.newest) as open_at
         from core.connections c
-        -- the days of the newest year that its mandates cover: a sub-select makes the year once; offset 0, else the view adds up the whole tenant
+        -- the days of the newest year that its mandates cover: a sub-select makes the year once; offset 0, else the
+        -- view adds up the whole tenant
         left join lateral (
-          select k.covered * (select datemultirange(daterange(make_date(years[1], 1, 1), make_date(years[1] + 1, 1, 1)))) as newest
+          select k.covered * (select datemultirange(daterange(make_date(years[1], 1, 1),
+                                                              make_date(years[1] + 1, 1, 1)))) as newest
             from core.connection_coverage k
            where k.partner_id = c.partner_id and k.connection_id = c.id and cardinality(years) > 0 offset 0) k on true
         join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
        where c.partner_id = g.partner_id and c.account_id = g.account_id) d
-    left join core.account_years s on s.partner_id = g.partner_id and s.account_id = g.account_id and s.delivery_year = years[1]
+    left join core.account_years s on s.partner_id = g.partner_id and s.account_id = g.account_id
+        and s.delivery_year = years[1]
     left join lateral (
       select case
-        when s.account_id is null and d.open_at is null and cardinality(years) > 1 then private.latest_ere(g.account_id, years)
+        when s.account_id is null and d.open_at is null and cardinality(years) > 1
+            then private.latest_ere(g.account_id, years)
         else json_build_object(
           'delivery_year', p.delivery_year, 'kwh_counted', coalesce(s.kwh, 0) + coalesce(d.open_kwh, 0),
           'renewable_share', p.renewable_share, 'ere_per_kwh', p.ere_per_kwh,
@@ -70,7 +77,8 @@ begin
   perform private.act_as(caller, 'cpo');
   years := array(
     select f.delivery_year from core.figures f
-     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int, f.delivery_year)
+     where f.partner_id = private.partner_id() and f.delivery_year = coalesce((query ->> 'delivery_year')::int,
+                                                                              f.delivery_year)
      order by f.delivery_year desc);
   if query ->> 'cpo_external_ref' is null then
     found := private.account_page(query);
@@ -82,9 +90,11 @@ begin
     -- what integrators ask for most, without looking the account up first: 20 us of 280
     select array_agg(p.account_id), json_agg(p.answer) into found, positions
       from private.positions(years) p
-     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref' and (query ->> 'offset')::bigint = 0;
+     where p.client_id = private.client_id() and p.cpo_external_ref = query ->> 'cpo_external_ref'
+         and (query ->> 'offset')::bigint = 0;
   end if;
   return private.page_answer('positions', positions, found, query);
 end $$;
 comment on function api.list_ere_positions(jsonb, jsonb) is
-  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account first. ere is null until figures are published, for the requested year if one is.';
+  'GET /v1/ere-positions: {limit, offset, cpo_external_ref, delivery_year} to a page of positions, newest account '
+  'first. ere is null until figures are published, for the requested year if one is.';

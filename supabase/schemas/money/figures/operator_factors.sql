@@ -3,14 +3,16 @@
 create function private.factor_row(factor core.ere_factors) returns json
 language sql stable
 as $$
-  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share, 'ere_per_kwh', factor.ere_per_kwh,
+  select json_build_object('delivery_year', factor.delivery_year, 'renewable_share', factor.renewable_share,
+                           'ere_per_kwh', factor.ere_per_kwh,
                            'bookable_until', factor.bookable_until)
 $$;
 
 create function ops.factor_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]')) from core.ere_factors f
+  select json_build_object('factors', coalesce(json_agg(private.factor_row(f) order by f.delivery_year desc), '[]'))
+   from core.ere_factors f
 $$;
 comment on function ops.factor_list(jsonb) is 'The factors, newest year first: {} to {factors}.';
 
@@ -39,8 +41,10 @@ begin
          and (r.live or exists (select from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id))),
     json_build_object('delivery_year', year, 'renewable_share', before.renewable_share));
   insert into core.ere_factors as f (delivery_year, renewable_share, bookable_until)
-  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'), before.bookable_until))
-  on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share, bookable_until = excluded.bookable_until
+  values (year, coalesce(share, before.renewable_share), coalesce(private.as_day(input ->> 'bookable_until'),
+                                                                  before.bookable_until))
+  on conflict on constraint ere_factors_pkey do update set renewable_share = excluded.renewable_share,
+      bookable_until = excluded.bookable_until
   returning * into after;
   if after is distinct from before then
     perform private.audit('factor.set', null, jsonb_build_object('before', to_jsonb(before), 'after', to_jsonb(after)));
@@ -48,4 +52,5 @@ begin
   return json_build_object('changed', after is distinct from before, 'factor', private.factor_row(after));
 end $$;
 comment on function ops.factor_set(jsonb) is
-  'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';
+  'Sets what a kWh of a year is worth, and until when its months can be booked: {delivery_year, share?, '
+  'bookable_until?} to {changed, factor}. A new year needs the share, which is fixed once something is booked by it.';

@@ -4,7 +4,8 @@ create function private.figures_row(figures core.figures) returns json
 language sql stable
 as $$
   select json_build_object(
-    'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year', figures.delivery_year,
+    'partner_slug', (select p.slug from core.partners p where p.id = figures.partner_id), 'delivery_year',
+        figures.delivery_year,
     'renewable_share', f.renewable_share, 'ere_per_kwh', f.ere_per_kwh,
     'price_per_ere_eur', figures.price, 'published_at', private.iso(figures.published_at))
   from core.ere_factors f where f.delivery_year = figures.delivery_year
@@ -36,12 +37,14 @@ begin
      where g.delivery_year = year and (chosen is null or g.partner_id = chosen)));
 end $$;
 comment on function ops.figures_publish(jsonb) is
-  'Publishes what a year yields, for one partner''s accounts or everybody''s: {delivery_year, partner?} to {changed, figures}.';
+  'Publishes what a year yields, for one partner''s accounts or everybody''s: {delivery_year, partner?} to {changed, '
+  'figures}.';
 
 create function ops.figures_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug), '[]'))
+  select json_build_object('figures', coalesce(json_agg(private.figures_row(g) order by g.delivery_year desc, p.slug),
+                                               '[]'))
     from core.figures g join core.partners p on p.id = g.partner_id
 $$;
 comment on function ops.figures_list(jsonb) is 'The published years, each with its average price: {} to {figures}.';

@@ -5,10 +5,14 @@ create function private.invoice_row(invoice core.invoices) returns json
 language sql stable
 as $$
   select json_build_object(
-    'invoice_id', invoice.id, 'number', private.invoice_number(invoice), 'partner_slug', (select p.slug from core.partners p where p.id = invoice.partner_id),
+    'invoice_id', invoice.id, 'number', private.invoice_number(invoice), 'partner_slug',
+        (select p.slug from core.partners p where p.id = invoice.partner_id),
     'name', invoice.name,
-    'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on', invoice.issued_on, 'issued_by', invoice.issued_by,
-    'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat, 'total_eur', invoice.net + invoice.vat)
+    'corrects', (select private.invoice_number(i) from core.invoices i where i.partner_id = invoice.partner_id
+                 and i.id = invoice.corrects), 'quarter', private.quarter_name(invoice.quarter), 'issued_on',
+                 invoice.issued_on, 'issued_by', invoice.issued_by,
+    'vat_regime', invoice.vat_regime, 'vat_rate', invoice.vat_rate, 'net_eur', invoice.net, 'vat_eur', invoice.vat,
+        'total_eur', invoice.net + invoice.vat)
 $$;
 
 create function ops.invoice_issue(input jsonb) returns json
@@ -34,7 +38,8 @@ begin
     select p.* from core.partners p
      where p.id <> private.people_tenant() and (chosen is null or p.id = chosen)
        and exists (select from core.ledger_accounts a
-                    where a.partner_id = any (array[p.id, private.people_tenant()]) and a.owner = p.id and a.kind = 'partner' and a.unit = 'EUR')
+                    where a.partner_id = any (array[p.id, private.people_tenant()]) and a.owner = p.id
+                        and a.kind = 'partner' and a.unit = 'EUR')
      order by p.id
   loop
     for invoice in select * from private.issue_invoices(partner, wanted, session_user) loop
@@ -42,22 +47,27 @@ begin
     end loop;
     owed := (select sum(e.amount) from private.share_entries(partner.id) e where e.quarter = wanted);
     if owed <> 0 and private.why_no_invoice(partner) is not null then
-      left_out := left_out || jsonb_build_object('partner_slug', partner.slug, 'net_eur', owed, 'reason', private.why_no_invoice(partner));
+      left_out := left_out || jsonb_build_object('partner_slug', partner.slug, 'net_eur', owed,
+                                                 'reason', private.why_no_invoice(partner));
     end if;
   end loop;
   return json_build_object('changed', issued <> '[]', 'invoices', issued, 'left_out', left_out);
 end $$;
 comment on function ops.invoice_issue(jsonb) is
-  'Writes the invoices and credit notes that partners'' shares in a quarter of delivery need: {quarter, partner?} to {changed, invoices, left_out}.';
+  'Writes the invoices and credit notes that partners'' shares in a quarter of delivery need: {quarter, partner?} to '
+  '{changed, invoices, left_out}.';
 
 create function ops.invoice_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc, i.number desc, i.partner_id), '[]'))
+  select json_build_object('invoices', coalesce(json_agg(private.invoice_row(i) order by i.issued_on desc, i.year desc,
+                                                         i.number desc, i.partner_id), '[]'))
     from (select i.*
-            from private.chosen_partner(input) as chosen (id) join core.invoices i on chosen.id is null or i.partner_id = chosen.id
+            from private.chosen_partner(input) as chosen (id) join core.invoices i on chosen.id is null
+                or i.partner_id = chosen.id
            where input ->> 'quarter' is null or private.quarter_name(i.quarter) = upper(input ->> 'quarter')
-           order by i.issued_on desc, i.year desc, i.number desc, i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i
+           order by i.issued_on desc, i.year desc, i.number desc,
+               i.partner_id limit coalesce((input ->> 'limit')::int, 50)) i
 $$;
 comment on function ops.invoice_list(jsonb) is 'Invoices, newest first: {quarter?, partner?, limit?} to {invoices}.';
 
@@ -68,12 +78,16 @@ declare
   partner constant core.partners := private.business_named(input);
   invoice core.invoices;
 begin
-  select * into invoice from core.invoices i where i.partner_id = partner.id and private.invoice_number(i) = input ->> 'number';
-  perform private.refuse_if('invoice_not_found', not found, json_build_object('number', input ->> 'number', 'partner', partner.slug));
-  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company, 'months', private.invoice_months(invoice));
+  select * into invoice from core.invoices i where i.partner_id = partner.id
+      and private.invoice_number(i) = input ->> 'number';
+  perform private.refuse_if('invoice_not_found', not found,
+                            json_build_object('number', input ->> 'number', 'partner', partner.slug));
+  return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company,
+                           'months', private.invoice_months(invoice));
 end $$;
 comment on function ops.invoice_show(jsonb) is
-  'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, months}.';
+  'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, '
+  'months}.';
 
 create function ops.vat_set(input jsonb) returns json
 language plpgsql security definer
@@ -96,11 +110,13 @@ begin
   return json_build_object('changed', changed, 'rate', json_build_object('valid_from', since, 'rate', wanted));
 end $$;
 comment on function ops.vat_set(jsonb) is
-  'Sets the standard rate of VAT from a day on: {valid_from, rate} to {changed, rate}. Refused if an invoice was issued on that day or later.';
+  'Sets the standard rate of VAT from a day on: {valid_from, rate} to {changed, rate}. Refused if an invoice was '
+  'issued on that day or later.';
 
 create function ops.vat_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('rates', json_agg(json_build_object('valid_from', r.valid_from, 'rate', r.rate) order by r.valid_from desc)) from core.vat_rates r
+  select json_build_object('rates', json_agg(json_build_object('valid_from', r.valid_from, 'rate', r.rate)
+                                             order by r.valid_from desc)) from core.vat_rates r
 $$;
 comment on function ops.vat_list(jsonb) is 'The standard rates of VAT, the latest first: {} to {rates}.';

@@ -5,7 +5,8 @@ create table core.vat_rates (
   constraint vat_rates_rate_is_percentage check (rate between 0 and 100)
 );
 comment on table core.vat_rates is
-  'The Dutch standard rate of VAT, in percent, from a day on. Reference data; a rate by which an invoice was issued never changes.';
+  'The Dutch standard rate of VAT, in percent, from a day on. Reference data; a rate by which an invoice was issued '
+  'never changes.';
 
 insert into core.vat_rates (valid_from, rate) values ('2012-10-01', 21);
 
@@ -38,10 +39,14 @@ create table core.invoices (
   constraint invoices_credit_notes_correct check (case when corrects is null then net > 0 else net < 0 end)
 );
 comment on table core.invoices is
-  'A self-billing invoice: the partner''s share in the fees of a quarter of delivery, less what earlier invoices had. Or a credit note, of what was taken back from an invoice. Numbered without gaps by partner and year of issue, with the partner''s name and company data of then. Append-only, kept seven years.';
+  'A self-billing invoice: the partner''s share in the fees of a quarter of delivery, less what earlier invoices had. '
+  'Or a credit note, of what was taken back from an invoice. Numbered without gaps by partner and year of issue, with '
+  'the partner''s name and company data of then. Append-only, kept seven years.';
 comment on column core.invoices.vat is
-  'On top of the share, rounded half up once, away from zero. For the credit notes of one invoice the sum is rounded, so that together they have the invoice''s cents.';
-comment on column core.invoices.corrects is 'The invoice that a credit note corrects, at its rate; null for an invoice.';
+  'On top of the share, rounded half up once, away from zero. For the credit notes of one invoice the sum is rounded, '
+  'so that together they have the invoice''s cents.';
+comment on column core.invoices.corrects is
+  'The invoice that a credit note corrects, at its rate; null for an invoice.';
 -- serves: the credit notes of an invoice
 create index invoices_corrects on core.invoices (partner_id, corrects) where corrects is not null;
 select private.enable_tenant_policy('core.invoices', 'select');
@@ -56,7 +61,8 @@ create table core.invoice_entries (
   constraint invoice_entries_invoice_fkey foreign key (partner_id, invoice_id) references core.invoices (partner_id, id)
 );
 comment on table core.invoice_entries is
-  'An entry of a ledger (the partner''s own, or the people''s tenant''s) that an invoice charges, each on one. Append-only, kept seven years.';
+  'An entry of a ledger (the partner''s own, or the people''s tenant''s) that an invoice charges, each on one. '
+  'Append-only, kept seven years.';
 -- serves: the entries of an invoice
 create index invoice_entries_invoice on core.invoice_entries (partner_id, invoice_id);
 select private.enable_tenant_policy('core.invoice_entries', 'select');

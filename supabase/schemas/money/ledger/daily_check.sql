@@ -13,7 +13,8 @@ as $$
   returning k.partner_id
 $$;
 comment on function private.begin_ledger_check() is
-  'Picks a tenant whose books are due, and makes it not due for a day; null if there is none. Definer: every tenant has its turn.';
+  'Picks a tenant whose books are due, and makes it not due for a day; null if there is none. Definer: every tenant '
+  'has its turn.';
 
 create function private.finish_ledger_check(tenant uuid) returns bigint
 language sql security definer
@@ -24,13 +25,15 @@ as $$
   returning c.wrong
 $$;
 comment on function private.finish_ledger_check(uuid) is
-  'Checks a tenant''s books and stores how many things disagree. Definer, because nobody else reads everything of a tenant.';
+  'Checks a tenant''s books and stores how many things disagree. Definer, because nobody else reads everything of a '
+  'tenant.';
 
 create function api.begin_ledger_check(caller jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select json_build_object('partner_id', private.begin_ledger_check()); $$;
 comment on function api.begin_ledger_check(jsonb) is
-  'The tenant whose books are checked now: {partner_id}, null if none is due. Leased for a day, so that a check that does not end is not repeated at once.';
+  'The tenant whose books are checked now: {partner_id}, null if none is due. Leased for a day, so that a check that '
+  'does not end is not repeated at once.';
 grant execute on function api.begin_ledger_check(jsonb) to edge_slow;
 
 create function api.finish_ledger_check(caller jsonb, due jsonb) returns json
@@ -39,5 +42,6 @@ as $$
   select private.act_as(caller, 'worker');
   select json_build_object('wrong', private.finish_ledger_check((due ->> 'partner_id')::uuid));
 $$;
-comment on function api.finish_ledger_check(jsonb, jsonb) is 'Checks the books of one tenant: {partner_id} to {wrong}, how many things disagree.';
+comment on function api.finish_ledger_check(jsonb, jsonb) is
+  'Checks the books of one tenant: {partner_id} to {wrong}, how many things disagree.';
 grant execute on function api.finish_ledger_check(jsonb, jsonb) to edge_slow;

@@ -6,13 +6,17 @@ language plpgsql stable
 as $$
 begin
   return coalesce((
-    select coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.credit = a.id), 0)
-           - coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id and e.debit = a.id), 0)
+    select coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id
+                     and e.credit = a.id), 0)
+           - coalesce((select sum(e.amount) from core.ledger_entries e where e.partner_id = a.partner_id
+                       and e.debit = a.id), 0)
       from core.ledger_accounts a
-     where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind and a.unit = balance.unit), 0);
+     where a.partner_id = balance.partner and a.owner = balance.owner and a.kind = balance.kind
+         and a.unit = balance.unit), 0);
 end $$;
 
--- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same entry.
+-- Writes entries, opens the accounts they name, and returns how many were new. The same cause again must be the same
+-- entry.
 create function private.post(partner uuid, postings private.posting[]) returns int
 language plpgsql
 as $$
@@ -35,7 +39,8 @@ begin
       where a.partner_id = partner and a.owner = p.debit_owner and a.kind = p.debit_kind and a.unit = p.unit offset 0) d
    cross join lateral (
      select a.id from core.ledger_accounts a
-      where a.partner_id = partner and a.owner = p.credit_owner and a.kind = p.credit_kind and a.unit = p.unit offset 0) c
+      where a.partner_id = partner and a.owner = p.credit_owner and a.kind = p.credit_kind
+          and a.unit = p.unit offset 0) c
    where p.amount <> 0
    order by p.cause collate "C"
   on conflict on constraint ledger_entries_cause_key do nothing;
@@ -64,7 +69,8 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
     from unnest(causes) c (cause)
-   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner and e.cause = c.cause offset 0) e
+   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner
+                       and e.cause = c.cause offset 0) e
    order by e.cause
   on conflict on constraint ledger_entries_cause_key do nothing;
   get diagnostics written = row_count;

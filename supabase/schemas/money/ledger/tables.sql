@@ -24,7 +24,8 @@ create table core.ledger_accounts (
     ('kWh', 'closed'), ('ERE', 'closed'), ('EUR', 'closed')))
 );
 comment on table core.ledger_accounts is
-  'An account of the ledger: a unit, a kind, and an owner (an account, booking, sale or partner). Its balance is what was credited less what was debited. No personal data; kept as long as its entries.';
+  'An account of the ledger: a unit, a kind, and an owner (an account, booking, sale or partner). Its balance is what '
+  'was credited less what was debited. No personal data; kept as long as its entries.';
 select private.enable_tenant_policy('core.ledger_accounts', 'select');
 
 create table core.ledger_entries (
@@ -39,14 +40,19 @@ create table core.ledger_entries (
   at         timestamptz    not null default private.now(),
   constraint ledger_entries_pkey primary key (partner_id, id),
   constraint ledger_entries_cause_key unique (partner_id, cause),
-  constraint ledger_entries_debit_fkey foreign key (partner_id, debit, unit) references core.ledger_accounts (partner_id, id, unit),
-  constraint ledger_entries_credit_fkey foreign key (partner_id, credit, unit) references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_debit_fkey foreign key (partner_id, debit, unit)
+      references core.ledger_accounts (partner_id, id, unit),
+  constraint ledger_entries_credit_fkey foreign key (partner_id, credit, unit)
+      references core.ledger_accounts (partner_id, id, unit),
   constraint ledger_entries_sides_differ check (debit <> credit),
   constraint ledger_entries_amount_positive check (amount > 0),
-  constraint ledger_entries_amount_scale check (amount = round(amount, case unit when 'EUR' then 2 when 'kWh' then 3 else 6 end))
+  constraint ledger_entries_amount_scale check (amount = round(amount,
+                                                               case unit when 'EUR' then 2
+                                                                    when 'kWh' then 3 else 6 end))
 );
 comment on table core.ledger_entries is
-  'An amount that moved from the account debit to the account credit. One row is both sides, so an unbalanced entry cannot exist. Append-only; a correction is a reversal. No personal data; kept seven years.';
+  'An amount that moved from the account debit to the account credit. One row is both sides, so an unbalanced entry '
+  'cannot exist. Append-only; a correction is a reversal. No personal data; kept seven years.';
 comment on column core.ledger_entries.cause is 'Unique in a tenant: a repeated step writes nothing.';
 -- serve: the balance of one account, each a scan of one range
 create index ledger_entries_debit on core.ledger_entries (partner_id, debit) include (amount);
@@ -62,12 +68,14 @@ select a.partner_id, a.id as account_id, a.unit, a.kind, a.owner, a.opened_at, c
             union all
             select partner_id, debit, -amount from core.ledger_entries) e
      group by e.partner_id, e.account_id) s on s.partner_id = a.partner_id and s.account_id = a.id;
-comment on view core.ledger_balances is 'All balances, for reading many of them. For one account private.balance is quicker.';
+comment on view core.ledger_balances is
+  'All balances, for reading many of them. For one account private.balance is quicker.';
 grant select on core.ledger_balances to api_owner;
 
--- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and those of bookings
--- and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A function that is called for each row, or
--- in a step with many, also says that no table is read whole (enable_seqscan = off), or a plan made for few rows would go on doing that.
+-- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and
+-- those of bookings and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A
+-- function that is called for each row, or in a step with many, also says that no table is read whole (enable_seqscan =
+-- off), or a plan made for few rows would go on doing that.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -86,8 +94,10 @@ create table core.ledger_checks (
   constraint ledger_checks_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.ledger_checks is
-  'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last result. No personal data.';
+  'When a tenant''s books were last checked, and how many things disagreed. An unfinished check leaves the last '
+  'result. No personal data.';
 select private.enable_tenant_policy('core.ledger_checks', 'select');
 
 create type private.check_result as (what text, expected numeric, found numeric, wrong bigint, example text);
-comment on type private.check_result is 'One thing that ledger check compares: what should be, what is, how many things disagree, and the first of them.';
+comment on type private.check_result is
+  'One thing that ledger check compares: what should be, what is, how many things disagree, and the first of them.';

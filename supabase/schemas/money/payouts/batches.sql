@@ -1,4 +1,5 @@
--- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line is prepared.
+-- A batch through its steps: prepared, approved, exported, settled; or cancelled. Money leaves a balance when its line
+-- is prepared.
 
 -- For the sandbox: one at a time for each partner, and not while the operator pays. Called before any row is locked.
 create function private.lock_payouts_of(partner uuid) returns void
@@ -9,7 +10,8 @@ begin
 end $$;
 
 -- A posting of euros from one account to another; an amount below zero goes the other way.
-create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text, to_owner uuid) returns private.posting
+create function private.euro_posting(cause text, amount numeric, from_kind text, from_owner uuid, to_kind text,
+                                     to_owner uuid) returns private.posting
 language plpgsql immutable
 as $$
 begin
@@ -19,9 +21,11 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
--- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and what was paid of it.
+-- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and
+-- what was paid of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
-returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text, paid_at timestamptz)
+returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text,
+               paid_at timestamptz)
 language plpgsql stable
 set enable_seqscan = off  -- else taking back a sale of 400 accounts reads 16 times as many rows
 as $$
@@ -32,18 +36,21 @@ begin
          case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
          case when sum(m.paid) <> 0 then max(m.paid_at) end
     from (
-      select a.id, s.arrival, a.reversal_id is null as stands, case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
+      select a.id, s.arrival, a.reversal_id is null as stands,
+          case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
              null as state, false as failed, null::timestamptz as paid_at
         from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
       union all
-      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0, null, false, null
+      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0,
+          null, false, null
         from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
       -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
       select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
-             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end,
+             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
+                  then 'pending' else 'approved' end,
              l.status = 'failed', l.paid_at
         from core.payout_parts o
         join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
@@ -54,39 +61,49 @@ begin
    group by m.id;
 end $$;
 
--- Makes a batch with a line for each of these payees, for all that they are owed now, or that owners are. The caller has locked payouts.
--- ids are the ids of a batch that a restore lost: {batch, lines: {payee: line}}.
-create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null, ids jsonb default '{}') returns uuid
+-- Makes a batch with a line for each of these payees, for all that they are owed now, or that owners are. The caller
+-- has locked payouts. ids are the ids of a batch that a restore lost: {batch, lines: {payee: line}}.
+create function private.make_batch(payees private.payee[], from_euro numeric, by_login text, owners uuid[] default null,
+                                   ids jsonb default '{}') returns uuid
 language plpgsql
 as $$
 declare
   made   uuid;
   ledger record;
 begin
-  insert into core.payout_batches (id, minimum, prepared_by) values (coalesce((ids ->> 'batch')::uuid, gen_random_uuid()), from_euro, by_login)
+  insert into core.payout_batches (id, minimum, prepared_by)
+    values (coalesce((ids ->> 'batch')::uuid, gen_random_uuid()), from_euro, by_login)
   returning id into made;
   for ledger in
     with part as (
-      select coalesce((ids -> 'lines' ->> coalesce(y.account_id, y.partner_id)::text)::uuid, gen_random_uuid()) as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.* from unnest(payees) y
+      select coalesce((ids -> 'lines' ->> coalesce(y.account_id, y.partner_id)::text)::uuid,
+                      gen_random_uuid()) as line_id, coalesce(y.account_id, y.partner_id) as payee_id, y.*
+                      from unnest(payees) y
     ), balance as (
       select l.line_id, b.* from part l
-        join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id, b.partner_id) = l.payee_id
+        join private.payable_balances(owners) b on b.partner_id = l.partner_id and coalesce(b.account_id,
+            b.partner_id) = l.payee_id
     ), lines as (
-      insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4)
-      select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext, l.iban_key_id, l.iban_last4
-        from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b on b.line_id = l.line_id
+      insert into core.payout_lines (partner_id, id, batch_id, account_id, owner_id, amount, name, iban_ciphertext,
+                                     iban_key_id, iban_last4)
+      select l.partner_id, l.line_id, made, l.account_id, l.owner_id, b.amount, l.name, l.iban_ciphertext,
+          l.iban_key_id, l.iban_last4
+        from part l join (select b.line_id, sum(b.amount) as amount from balance b group by b.line_id) b
+            on b.line_id = l.line_id
        order by l.name, l.line_id
     ), piece as (
       select gen_random_uuid() as id, b.*, a.owner_id
         from balance b
         left join core.accounts a on a.partner_id = b.partner_id and a.id = b.of_account_id
     ), entry as (
-      select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount, d.stands
+      select p.partner_id, p.id as part_id, p.ledger_partner_id, d.allocation_id, p.owner_id, d.due - d.paid as amount,
+          d.stands
         from piece p
        cross join lateral private.earned_of(p.ledger_partner_id, p.kind, coalesce(p.of_account_id, p.partner_id)) d
        where d.due <> d.paid
     ), parts as (
-      insert into core.payout_parts (partner_id, id, line_id, ledger_partner_id, kind, account_id, owner_id, amount, forgotten)
+      insert into core.payout_parts (partner_id, id, line_id, ledger_partner_id, kind, account_id, owner_id,
+                                     amount, forgotten)
       select p.partner_id, p.id, p.line_id, p.ledger_partner_id, p.kind, p.of_account_id, p.owner_id, p.amount,
              case p.kind when 'vat' then 0 else p.amount - coalesce(e.amount, 0) end
         from piece p
@@ -97,7 +114,8 @@ begin
       select e.partner_id, e.part_id, e.ledger_partner_id, e.allocation_id, e.owner_id, e.amount, e.stands from entry e
     )
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout', y.payee_id)) as postings
+           array_agg(private.euro_posting('payout:' || p.id, p.amount, p.kind, p.payee_id, 'payout',
+                                          y.payee_id)) as postings
       from parts p join part y on y.line_id = p.line_id
      group by p.ledger_partner_id
   loop
@@ -115,7 +133,8 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg('payout:' || p.id) || coalesce(array_agg('payout:' || p.id || ':paid') filter (where l.status = 'paid'), '{}') as causes
+           array_agg('payout:' || p.id)
+               || coalesce(array_agg('payout:' || p.id || ':paid') filter (where l.status = 'paid'), '{}') as causes
       from unnest(lines) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
      group by p.ledger_partner_id
@@ -134,7 +153,8 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank', l.payee_id)) as postings
+           array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank',
+                                          l.payee_id)) as postings
       from core.payout_lines l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
      where l.batch_id = batch and l.status = 'pending'
@@ -142,22 +162,27 @@ begin
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
-  update core.payout_lines l set status = 'paid', paid_at = private.now() where l.batch_id = batch and l.status = 'pending';
+  update core.payout_lines l set status = 'paid', paid_at = private.now()
+   where l.batch_id = batch and l.status = 'pending';
   get diagnostics paid = row_count;
   perform private.request_statements(batch), private.notify_payments(batch, 'payout_paid');
-  perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l where l.status = 'paid'));
+  perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l
+                                                    where l.status = 'paid'));
   return paid;
 end $$;
 
--- Marks a line that the bank could not pay, or sent back. The money is in the balance again, and the customer is asked for another IBAN.
+-- Marks a line that the bank could not pay, or sent back. The money is in the balance again, and the customer is asked
+-- for another IBAN.
 create function private.fail_line(line core.payout_lines, reason text) returns void
 language plpgsql
 as $$
 begin
   perform private.return_lines(array[line]), private.withdraw_statement(line);
-  update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason, paid_at = null
+  update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason,
+      paid_at = null
    where l.partner_id = line.partner_id and l.id = line.id;
-  perform private.set_tenant(line.partner_id), private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  perform private.set_tenant(line.partner_id),
+      private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
   perform private.emit_payouts('payout.failed', array[line]);
   if line.account_id is not null then
     perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
@@ -180,18 +205,21 @@ language plpgsql
 as $$
 declare
   expected constant jsonb := case kind when 'payout_sent' then
-    jsonb_build_object('from', private.working_day(private.today(), 1), 'until', private.working_day(private.today(), 3)) else '{}' end;
+    jsonb_build_object('from', private.working_day(private.today(), 1),
+                       'until', private.working_day(private.today(), 3)) else '{}' end;
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
   select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
     from core.payout_lines l
-   where l.batch_id = batch and l.account_id is not null and l.status = case kind when 'payout_sent' then 'pending' else 'paid' end
+   where l.batch_id = batch and l.account_id is not null and l.status = case kind when 'payout_sent' then 'pending'
+                                                                             else 'paid' end
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 
--- The state of each part of a payee's sales that stand: pending, approved (by two people), paid, or failed (its last payment came back).
--- taken: a line pays it, or it settles a debt, even in part. A debt is what was paid for a sale that was taken back.
+-- The state of each part of a payee's sales that stand: pending, approved (by two people), paid, or failed (its last
+-- payment came back). taken: a line pays it, or it settles a debt, even in part. A debt is what was paid for a sale
+-- that was taken back.
 create function private.payments(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, amount numeric, state text, paid_at timestamptz, taken boolean)
 language plpgsql stable
@@ -203,13 +231,16 @@ begin
       from private.earned_of(tenant, kind, payee) e where e.stands
   ), kept as (
     -- the balance is less than the unpaid parts by the debt, which the oldest of these parts settle
-    select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR', payments.kind, payee) as debt
+    select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR',
+        payments.kind, payee) as debt
   ), last as materialized (
-    select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending' else 'approved' end as state, l.paid_at
+    select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending'
+                else 'approved' end as state, l.paid_at
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status in ('pending', 'paid')
       join core.payout_batches b on b.id = l.batch_id
-     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind and (select k.debt from kept k) > 0
+     where p.ledger_partner_id = tenant and p.payee_id = payee and p.kind = payments.kind
+         and (select k.debt from kept k) > 0
      order by l.arrival desc limit 1
   )
   select e.allocation_id, e.due,

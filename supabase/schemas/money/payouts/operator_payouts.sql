@@ -5,15 +5,19 @@ create function private.payout_batch_row(batch core.payout_batches) returns json
 language sql stable
 as $$
   select json_build_object(
-    'batch_id', batch.id, 'status', batch.status, 'lines', t.lines, 'amount_eur', t.amount, 'paid', t.paid, 'paid_eur', t.paid_amount,
+    'batch_id', batch.id, 'status', batch.status, 'lines', t.lines, 'amount_eur', t.amount, 'paid', t.paid,
+        'paid_eur', t.paid_amount,
     'failed', t.failed, 'failed_eur', t.failed_amount, 'minimum_eur', batch.minimum,
     'prepared_by', batch.prepared_by, 'prepared_at', private.iso(batch.prepared_at),
     'approved_by', batch.approved_by, 'approved_at', private.iso(batch.approved_at),
     'exported_by', batch.exported_by, 'exported_at', private.iso(batch.exported_at), 'file_sha256', batch.file_sha256,
-    'settled_at', private.iso(batch.settled_at), 'cancelled_at', private.iso(batch.cancelled_at), 'cancelled_reason', batch.cancelled_reason)
+    'settled_at', private.iso(batch.settled_at), 'cancelled_at', private.iso(batch.cancelled_at), 'cancelled_reason',
+        batch.cancelled_reason)
   from (select count(*) as lines, coalesce(sum(l.amount), 0) as amount,
-               count(*) filter (where l.status = 'paid') as paid, coalesce(sum(l.amount) filter (where l.status = 'paid'), 0) as paid_amount,
-               count(*) filter (where l.status = 'failed') as failed, coalesce(sum(l.amount) filter (where l.status = 'failed'), 0) as failed_amount
+               count(*) filter (where l.status = 'paid') as paid,
+                   coalesce(sum(l.amount) filter (where l.status = 'paid'), 0) as paid_amount,
+               count(*) filter (where l.status = 'failed') as failed,
+                   coalesce(sum(l.amount) filter (where l.status = 'failed'), 0) as failed_amount
           from core.payout_lines l where l.batch_id = batch.id) t
 $$;
 
@@ -22,9 +26,12 @@ create function private.payout_line_row(line core.payout_lines) returns json
 language sql stable
 as $$
   select json_build_object(
-    'line_id', line.id, 'reference', private.payment_reference(line.id), 'payee', line.payee_id, 'partner_slug', p.slug, 'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
-    'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at', private.iso(line.paid_at),
-    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at', private.iso(line.released_at),
+    'line_id', line.id, 'reference', private.payment_reference(line.id), 'payee', line.payee_id, 'partner_slug', p.slug,
+        'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
+    'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at',
+        private.iso(line.paid_at),
+    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at',
+        private.iso(line.released_at),
     'parts', (select count(*) from core.payout_parts k where k.partner_id = line.partner_id and k.line_id = line.id))
   from core.partners p
   left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
@@ -56,21 +63,25 @@ begin
   return minimum;
 end $$;
 
--- After a restore the bank may have a payment that is missing here. New payments wait until an operator says that it has none.
+-- After a restore the bank may have a payment that is missing here. New payments wait until an operator says that it
+-- has none.
 create function private.refuse_unknown_payments() returns void
 language sql
-as $$ select private.refuse_if('payouts_wait', private.server() is distinct from (select d.pays_from from core.deployment d)) $$;
+as $$ select private.refuse_if('payouts_wait', private.server() is distinct from (select d.pays_from
+    from core.deployment d)) $$;
 
 create function ops.payout_due(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('payees', coalesce(json_agg(json_build_object(
-           'partner_id', y.partner_id, 'account_id', y.account_id, 'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
+           'partner_id', y.partner_id, 'account_id', y.account_id,
+               'iban', json_build_object('ciphertext', y.iban_ciphertext, 'key_id', y.iban_key_id),
            'failed', coalesce(y.failed, '[]'))), '[]'))
     from private.payees(private.read_minimum(input)) y where y.reason is null
 $$;
 comment on function ops.payout_due(jsonb) is
-  'The payees of a batch, with their encrypted IBANs and the IBANs of their failed payments: {minimum?} to {payees}. The command line decrypts and judges the IBANs, for payout_prepare.';
+  'The payees of a batch, with their encrypted IBANs and the IBANs of their failed payments: {minimum?} to {payees}. '
+  'The command line decrypts and judges the IBANs, for payout_prepare.';
 
 create function ops.payout_prepare(input jsonb) returns json
 language plpgsql security definer
@@ -86,11 +97,14 @@ begin
   perform private.act_as_operator(input), private.lock('payouts'), private.refuse_unknown_payments();
   -- a verdict counts only for the IBAN and the failed payments that it was made for
   select coalesce(jsonb_agg(to_jsonb(y) || jsonb_build_object('reason',
-           coalesce(y.reason, case when j.ciphertext is distinct from y.iban_ciphertext or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
+           coalesce(y.reason,
+                    case when j.ciphertext is distinct from y.iban_ciphertext
+                         or coalesce(j.failed, '[]') is distinct from coalesce(y.failed, '[]')
                                then 'not_judged' else j.problem end))), '[]')
     into judged
     from private.payees(minimum) y
-    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid, ciphertext text, failed jsonb, problem text)
+    left join jsonb_to_recordset(coalesce(input -> 'judged', '[]')) as j (partner_id uuid, account_id uuid,
+                                                                          ciphertext text, failed jsonb, problem text)
       on j.partner_id = y.partner_id and coalesce(j.account_id, j.partner_id) = coalesce(y.account_id, y.partner_id);
   taken := array(select y from jsonb_populate_recordset(null::private.payee, judged) y where y.reason is null);
   if cardinality(taken) > 0 then
@@ -100,21 +114,28 @@ begin
   end if;
   return (
     with left_out as (
-      select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y join core.partners p on p.id = y.partner_id where y.reason is not null
+      select y.*, p.slug from jsonb_populate_recordset(null::private.payee, judged) y
+        join core.partners p on p.id = y.partner_id where y.reason is not null
     )
     select json_build_object(
       'changed', batch.id is not null,
       'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
       'left_out', (select coalesce(json_agg(json_build_object(
-                     'reason', t.reason, 'payees', t.payees, 'amount_eur', t.amount) order by t.payees desc, t.reason), '[]')
-                     from (select l.reason, count(*) as payees, sum(l.amount) as amount from left_out l group by l.reason) t),
+                     'reason', t.reason, 'payees', t.payees, 'amount_eur', t.amount) order by t.payees desc,
+                         t.reason), '[]')
+                     from (select l.reason, count(*) as payees, sum(l.amount) as amount from left_out l
+                           group by l.reason) t),
       'payees', (select coalesce(json_agg(json_build_object(
-                   'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount, 'reason', l.reason,
-                   'iban', '**** ' || l.iban_last4, 'iban_changed_at', private.iso(l.iban_changed_at)) order by l.reason, l.amount desc, l.account_id), '[]')
+                   'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount,
+                       'reason', l.reason,
+                   'iban', '**** ' || l.iban_last4, 'iban_changed_at', private.iso(l.iban_changed_at))
+                       order by l.reason, l.amount desc, l.account_id), '[]')
                    from left_out l)));
 end $$;
 comment on function ops.payout_prepare(jsonb) is
-  'Prepares a batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, problem}]} to {changed, batch, left_out, payees}. judged says what is wrong with the IBAN of each payee of payout_due, or null. payees names who is left out, with the reason.';
+  'Prepares a batch of all who can be paid now: {minimum?, judged: [{partner_id, account_id, ciphertext, failed, '
+  'problem}]} to {changed, batch, left_out, payees}. judged says what is wrong with the IBAN of each payee of '
+  'payout_due, or null. payees names who is left out, with the reason.';
 
 create function ops.payout_approve(input jsonb) returns json
 language plpgsql security definer
@@ -131,13 +152,16 @@ begin
   elsif (input ->> 'look')::boolean then
     return ops.payout_show(input);
   elsif changed then
-    update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now() where b.id = batch.id returning * into batch;
-    perform private.audit('payout.approved', batch.id), private.emit_payouts('payout.approved', private.lines_of(batch.id));
+    update core.payout_batches b set status = 'approved', approved_by = login, approved_at = private.now()
+     where b.id = batch.id returning * into batch;
+    perform private.audit('payout.approved', batch.id),
+        private.emit_payouts('payout.approved', private.lines_of(batch.id));
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_approve(jsonb) is
-  'Lets a batch go to the bank, by another person than the one who prepared it: {batch, look?} to {changed, batch}. With look it changes nothing, and answers as payout_show.';
+  'Lets a batch go to the bank, by another person than the one who prepared it: {batch, look?} to {changed, batch}. '
+  'With look it changes nothing, and answers as payout_show.';
 
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer
@@ -152,19 +176,26 @@ begin
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
       'lines', (select json_agg(json_build_object(
-                  'line_id', l.id, 'reference', private.payment_reference(l.id), 'partner_id', l.partner_id, 'name', l.name, 'amount_eur', l.amount,
-                  'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)) order by l.arrival)
+                  'line_id', l.id, 'reference', private.payment_reference(l.id), 'partner_id', l.partner_id, 'name',
+                      l.name, 'amount_eur', l.amount,
+                  'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id))
+                      order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
   elsif not again then
-    perform private.refuse('payout_exported', json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+    perform private.refuse('payout_exported', json_build_object('batch', batch.id,
+                                                                'exported_at', private.iso(batch.exported_at)));
   end if;
-  perform private.audit('payout.exported_again', batch.id, jsonb_build_object('reason', private.operator_reason(input ->> 'reason')));
-  return json_build_object('batch', private.payout_batch_row(batch), 'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
+  perform private.audit('payout.exported_again', batch.id,
+                        jsonb_build_object('reason', private.operator_reason(input ->> 'reason')));
+  return json_build_object('batch', private.payout_batch_row(batch),
+                           'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
 end $$;
 comment on function ops.payout_export(jsonb) is
-  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the file that payout_keep_file stored.';
+  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that '
+  'may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the '
+  'file that payout_keep_file stored.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -177,14 +208,17 @@ begin
     json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
   update core.payout_batches b
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
-         file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}', file_sha256 = input ->> 'sha256'
+         file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}',
+             file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
   perform private.notify_payments(batch.id, 'payout_sent') where not coalesce((input ->> 'adopted')::boolean, false);
   perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: {ciphertext, key_id}, sha256, adopted?} to {batch}. Customers of an adopted batch were told before. If two come at once, one is refused.';
+  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: '
+  '{ciphertext, key_id}, sha256, adopted?} to {batch}. Customers of an adopted batch were told before. If two come at '
+  'once, one is refused.';
 
 -- The id of a line, as itself or as the bank's EndToEndId, without dashes.
 create function private.line_id_of(named text) returns uuid
@@ -227,17 +261,20 @@ begin
   perform private.set_tenant(null);
   if batch.status = 'exported' then
     paid := private.pay_lines(batch.id);
-    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now() where b.id = batch.id returning * into batch;
+    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
+     where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
   end if;
   return json_build_object(
     'changed', paid + lost > 0, 'paid', paid, 'failed', lost,
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
     'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
-               where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
+               where l.partner_id = any (array(select p.id from core.partners p))
+                   and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go back to the balances. Every other line of the batch is paid.';
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go '
+  'back to the balances. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
@@ -253,16 +290,20 @@ begin
   if batch.status in ('exported', 'settled') then
     perform private.refuse('payout_gone', json_build_object('batch', batch.id));
   elsif changed then
-    perform private.refuse_unknown_payments(), private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
+    perform private.refuse_unknown_payments(),
+        private.return_lines(array(select l from core.payout_lines l where l.batch_id = batch.id));
     update core.payout_lines l set status = 'cancelled' where l.batch_id = batch.id;
-    update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(), cancelled_reason = reason
+    update core.payout_batches b set status = 'cancelled', cancelled_by = session_user, cancelled_at = private.now(),
+        cancelled_reason = reason
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.cancelled', batch.id);
     perform private.emit_payouts('payout.reversed', private.lines_of(batch.id)) where batch.approved_at is not null;
   end if;
   return json_build_object('changed', changed, 'batch', private.payout_batch_row(batch));
 end $$;
-comment on function ops.payout_cancel(jsonb) is 'Cancels a batch that was not exported, and puts its money back into the balances: {batch, reason} to {changed, batch}.';
+comment on function ops.payout_cancel(jsonb) is
+  'Cancels a batch that was not exported, and puts its money back into the balances: {batch, reason} to {changed, '
+  'batch}.';
 
 create function ops.payout_adopt(input jsonb) returns json
 language plpgsql security definer
@@ -288,18 +329,24 @@ begin
       select jsonb_populate_record(y, l.line)
         from private.payees(0) y
         join jsonb_array_elements(input -> 'lines') l (line)
-          on l.line ->> 'payee' = coalesce(y.account_id, y.partner_id)::text and l.line ->> 'partner_id' = y.partner_id::text
+          on l.line ->> 'payee' = coalesce(y.account_id, y.partner_id)::text
+              and l.line ->> 'partner_id' = y.partner_id::text
              and (l.line ->> 'amount')::numeric = y.amount);
-    perform private.refuse_if('payout_differs', cardinality(taken) <> jsonb_array_length(input -> 'lines'), json_build_object('batch', named));
+    perform private.refuse_if('payout_differs', cardinality(taken) <> jsonb_array_length(input -> 'lines'),
+                              json_build_object('batch', named));
     perform private.make_batch(taken, 0, login, ids => jsonb_build_object('batch', named, 'lines',
-      (select jsonb_object_agg(l.line ->> 'payee', l.line ->> 'line_id') from jsonb_array_elements(input -> 'lines') l (line))));
+      (select jsonb_object_agg(l.line ->> 'payee', l.line ->> 'line_id')
+       from jsonb_array_elements(input -> 'lines') l (line))));
     perform private.audit('payout.adopted', named, jsonb_build_object('lines', cardinality(taken)));
     select * into batch from core.payout_batches b where b.id = named;
   end if;
   return json_build_object('changed', input -> 'lines' is not null, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_adopt(jsonb) is
-  'Prepares again a batch that the bank has and a restore removed, under the ids in the bank''s file: {batch, lines: [{line_id, payee, partner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4}]} to {changed, batch}. Without lines: {batch} if the batch is here, else {payees}, who is owed what. Each line must be all that its payee is owed.';
+  'Prepares again a batch that the bank has and a restore removed, under the ids in the bank''s file: {batch, lines: '
+  '[{line_id, payee, partner_id, amount, name, iban_ciphertext, iban_key_id, iban_last4}]} to {changed, batch}. '
+  'Without lines: {batch} if the batch is here, else {payees}, who is owed what. Each line must be all that its payee '
+  'is owed.';
 
 create function ops.payout_resume(input jsonb) returns json
 language plpgsql security definer
@@ -312,14 +359,16 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   -- exporting such a batch would send its file a second time
   perform private.refuse_if('payout_half_adopted', exists (
-    select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted' where b.status in ('prepared', 'approved')));
+    select from core.payout_batches b join core.audit_log a on a.subject_id = b.id and a.action = 'payout.adopted'
+     where b.status in ('prepared', 'approved')));
   update core.deployment d set pays_from = private.server() where d.pays_from <> private.server();
   changed := found;
   perform private.audit('payout.resumed', null, jsonb_build_object('reason', reason)) where changed;
   return json_build_object('changed', changed);
 end $$;
 comment on function ops.payout_resume(jsonb) is
-  'Lets this server pay out, after a restore: {reason} to {changed}. The operator says that the bank has no batch that is missing or not exported here.';
+  'Lets this server pay out, after a restore: {reason} to {changed}. The operator says that the bank has no batch that '
+  'is missing or not exported here.';
 
 create function ops.payout_release(input jsonb) returns json
 language plpgsql security definer
@@ -334,7 +383,8 @@ begin
   select l.* into line
     from core.payout_lines l
    where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
-     and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'), (select q.id from core.partners q where q.slug = input ->> 'payee'))
+     and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'),
+                               (select q.id from core.partners q where q.slug = input ->> 'payee'))
    order by l.released_at is null desc, l.arrival desc limit 1;
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
@@ -343,7 +393,8 @@ begin
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason
-       where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed' and l.released_at is null
+       where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed'
+           and l.released_at is null
       returning *
     loop
       perform private.audit('payout.released', other.payee_id, jsonb_build_object('line', other.id));
@@ -355,12 +406,14 @@ begin
   return json_build_object('changed', changed, 'line', private.payout_line_row(line));
 end $$;
 comment on function ops.payout_release(jsonb) is
-  'Lets the IBANs of failed payments be paid again: {payee, reason} to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
+  'Lets the IBANs of failed payments be paid again: {payee, reason} to {changed, line}, the last of those lines. payee '
+  'is an account id, or a partner''s slug or id.';
 
 create function ops.payout_list(input jsonb) returns json
 language sql stable security definer
 as $$
-  select json_build_object('batches', coalesce(json_agg(private.payout_batch_row(b) order by b.prepared_at desc, b.id), '[]'))
+  select json_build_object('batches', coalesce(json_agg(private.payout_batch_row(b) order by b.prepared_at desc, b.id),
+                                               '[]'))
     from (select * from core.payout_batches b
            where input ->> 'status' is null or b.status = input ->> 'status'
            order by b.prepared_at desc, b.id limit coalesce((input ->> 'limit')::int, 50)) b
@@ -382,4 +435,5 @@ begin
                        order by l.arrival limit coalesce((input ->> 'limit')::int, 1000)) l));
 end $$;
 comment on function ops.payout_show(jsonb) is
-  'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it leaves an audit row.';
+  'A batch and its lines, in the order of the file: {batch, status?, limit?} to {batch, lines}. It names people, so it '
+  'leaves an audit row.';

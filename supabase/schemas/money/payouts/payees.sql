@@ -1,15 +1,18 @@
 -- Who is owed what, and whether it can be paid now.
 
--- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; null if nothing is left.
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; null if
+-- nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
 declare
   -- nfkd parts letters from their accents, which are removed
-  plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '', 'g');
+  plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '',
+                                 'g');
   letters text[];
 begin
-  foreach letters slice 1 in array array[['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'], ['þ', 'th'], ['Þ', 'Th']] loop
+  foreach letters slice 1 in array array[['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'],
+                                         ['þ', 'th'], ['Þ', 'Th']] loop
     plain := replace(plain, letters[1], letters[2]);
   end loop;
   plain := translate(plain, 'øØłŁđĐðÐħĦŧŦı', 'oOlLdDdDhHtTi');
@@ -17,9 +20,9 @@ begin
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
 
--- Every balance of customers and partners, or only of owners, with its payee. The payee is the partner (account_id is null) if the CPO
--- settles with its customers. A balance is below zero if it was paid and a sale was taken back since. Right after a sale no statistics know
--- the new rows, so nested loops are off.
+-- Every balance of customers and partners, or only of owners, with its payee. The payee is the partner (account_id is
+-- null) if the CPO settles with its customers. A balance is below zero if it was paid and a sale was taken back since.
+-- Right after a sale no statistics know the new rows, so nested loops are off.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
@@ -36,15 +39,18 @@ begin
      where l.partner_id = any (array(select p.id from core.partners p)) and l.owner = any (owners)
        and l.unit = 'EUR' and l.kind in ('customer', 'partner', 'vat')
   )
-  select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind, a.id, b.balance
+  select b.partner_id, case a.payout_handler when 'service_pays_customer' then a.id end, b.partner_id, b.kind,
+      a.id, b.balance
     from balance b
     join core.accounts a on a.partner_id = b.partner_id and a.id = b.owner
    where b.kind = 'customer' and b.balance <> 0
   union all
-  select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat') and b.balance <> 0;
+  select b.owner, null, b.partner_id, b.kind, null, b.balance from balance b where b.kind in ('partner', 'vat')
+      and b.balance <> 0;
 end $$;
 
--- The bookings with nothing left to sell: no more was granted, or the rest is worth less than half a cent at the price of the last sale.
+-- The bookings with nothing left to sell: no more was granted, or the rest is worth less than half a cent at the price
+-- of the last sale.
 create function private.spent_bookings() returns uuid[]
 language plpgsql stable
 as $$
@@ -52,13 +58,16 @@ begin
   return array(
     select b.id
       from core.bookings b
-      left join lateral (select s.price from core.sales s where s.partner_id = b.partner_id and s.booking_id = b.id order by s.arrival desc limit 1) p on true
-     where b.partner_id = any (array(select t.id from core.partners t)) and b.status = 'submitted' and (p.price is not null or b.granted_ere is not null)
+      left join lateral (select s.price from core.sales s where s.partner_id = b.partner_id and s.booking_id = b.id
+                         order by s.arrival desc limit 1) p on true
+     where b.partner_id = any (array(select t.id from core.partners t)) and b.status = 'submitted'
+         and (p.price is not null or b.granted_ere is not null)
        -- before the first sale nobody knows the price
        and private.sellable_ere(b) * coalesce(p.price, 1000000) < 0.005);
 end $$;
 
--- Whether an account may earn more, if these bookings are spent: by a mandate, a bookable month, uncredited kWh or sellable ERE.
+-- Whether an account may earn more, if these bookings are spent: by a mandate, a bookable month, uncredited kWh or
+-- sellable ERE.
 create function private.may_yield(account_partner uuid, account uuid, spent uuid[]) returns boolean
 language plpgsql stable
 as $$
@@ -66,7 +75,8 @@ begin
   return exists (
       select from core.connections c
         join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
-       where c.partner_id = account_partner and c.account_id = account and m.status = 'signed' and m.valid_until >= private.today())
+       where c.partner_id = account_partner and c.account_id = account and m.status = 'signed'
+           and m.valid_until >= private.today())
     or exists (
       select from core.connections c
         join core.counted_months m on m.partner_id = c.partner_id and m.connection_id = c.id
@@ -94,13 +104,15 @@ create function private.partner_may_yield(partner uuid, spent uuid[]) returns bo
 language plpgsql stable
 as $$
 begin
-  return exists (select from core.accounts a where a.partner_id = partner and private.may_yield(a.partner_id, a.id, spent))
+  return exists (select from core.accounts a where a.partner_id = partner
+                 and private.may_yield(a.partner_id, a.id, spent))
       or exists (select from core.attributions t
                    join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = t.user_id
                   where t.partner_id = partner and private.may_yield(a.partner_id, a.id, spent));
 end $$;
 
--- Who is owed or owes something, and why they are not paid now. An amount below the minimum waits while the payee may earn more.
+-- Who is owed or owes something, and why they are not paid now. An amount below the minimum waits while the payee may
+-- earn more.
 create function private.payees(minimum numeric, owners uuid[] default null) returns setof private.payee
 language plpgsql stable
 as $$
@@ -109,13 +121,16 @@ declare
 begin
   return query
   with owed as materialized (
-    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b group by b.partner_id, b.account_id
+    select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b
+      group by b.partner_id, b.account_id
   )
   select o.partner_id, o.account_id, a.owner_id, o.amount, n.name, i.ciphertext, i.key_id, i.last4, i.changed_at,
          f.failed,
          case when o.amount < 0 then 'owes'
-              when o.amount < minimum and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
-                                               else private.may_yield(o.partner_id, o.account_id, spent) end then 'below_minimum'
+              when o.amount < minimum
+                  and case when o.account_id is null then private.partner_may_yield(o.partner_id, spent)
+                                               else private.may_yield(o.partner_id, o.account_id, spent) end
+                                                   then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
               when private.iban_held_until(i.changed_at) is not null then 'iban_changed'
               when n.name is null then 'name_unreadable' end
@@ -126,12 +141,16 @@ begin
     cross join lateral (
       -- a business is paid in its own name
       select private.sepa_name(case when o.account_id is null then p.iban_holder
-                                    else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end, s.full_name, a.display_name) end) as name) n
+                                    else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end,
+                                                  s.full_name, a.display_name) end) as name) n
     cross join lateral (
-      select p.iban_ciphertext as ciphertext, p.iban_key_id as key_id, p.iban_last4 as last4, p.iban_changed_at as changed_at where o.account_id is null
-      union all select a.iban_ciphertext, a.iban_key_id, a.iban_last4, a.iban_changed_at where o.account_id is not null) i
+      select p.iban_ciphertext as ciphertext, p.iban_key_id as key_id, p.iban_last4 as last4,
+          p.iban_changed_at as changed_at where o.account_id is null
+      union all select a.iban_ciphertext, a.iban_key_id, a.iban_last4, a.iban_changed_at
+          where o.account_id is not null) i
     left join lateral (
-      select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id) order by l.iban_ciphertext) as failed
+      select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)
+                       order by l.iban_ciphertext) as failed
         from (select distinct l.iban_ciphertext, l.iban_key_id from core.payout_lines l
                where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id)
                  and l.status = 'failed' and l.released_at is null) l) f on true

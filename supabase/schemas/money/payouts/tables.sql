@@ -23,19 +23,23 @@ create table core.payout_batches (
   constraint payout_batches_minimum_positive check (minimum >= 0),
   constraint payout_batches_two_people check (approved_by <> prepared_by),
   constraint payout_batches_approved_whole check (num_nulls(approved_by, approved_at) in (0, 2)),
-  constraint payout_batches_exported_whole check (num_nulls(exported_by, exported_at, file_ciphertext, file_key_id, file_sha256) in (0, 5)),
+  constraint payout_batches_exported_whole check (num_nulls(exported_by, exported_at, file_ciphertext, file_key_id,
+                                                            file_sha256) in (0, 5)),
   constraint payout_batches_cancelled_whole check (num_nulls(cancelled_by, cancelled_at, cancelled_reason) in (0, 3)),
   constraint payout_batches_steps check (case status
     when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
     when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
     when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
-    when 'settled' then num_nulls(approved_at, settled_at) = 0 and cancelled_at is null and (exported_at is not null or prepared_by = 'sandbox')
+    when 'settled' then num_nulls(approved_at, settled_at) = 0 and cancelled_at is null
+        and (exported_at is not null or prepared_by = 'sandbox')
     else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
 );
 comment on table core.payout_batches is
-  'What goes to the bank in one file, for all tenants. It is the service''s own; two logins prepare and approve it. Kept seven years.';
+  'What goes to the bank in one file, for all tenants. It is the service''s own; two logins prepare and approve it. '
+  'Kept seven years.';
 comment on column core.payout_batches.file_ciphertext is
-  'The file for the bank, gzip and encrypted (AES-256-GCM, key file_key_id) before it reaches the database. Later exports have the same bytes. file_sha256 is of the file itself.';
+  'The file for the bank, gzip and encrypted (AES-256-GCM, key file_key_id) before it reaches the database. Later '
+  'exports have the same bytes. file_sha256 is of the file itself.';
 
 create table core.payout_lines (
   partner_id      uuid           not null,
@@ -59,7 +63,8 @@ create table core.payout_lines (
   constraint payout_lines_pkey primary key (partner_id, id),
   constraint payout_lines_batch_fkey foreign key (batch_id) references core.payout_batches (id),
   constraint payout_lines_partner_id_fkey foreign key (partner_id) references core.partners (id),
-  constraint payout_lines_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_lines_account_fkey foreign key (partner_id, account_id, owner_id)
+      references core.accounts (partner_id, id, owner_id),
   constraint payout_lines_payee_key unique (partner_id, batch_id, payee_id),
   constraint payout_lines_owner_whole check (num_nulls(account_id, owner_id) in (0, 2)),
   constraint payout_lines_amount_positive check (amount > 0),
@@ -67,11 +72,14 @@ create table core.payout_lines (
   constraint payout_lines_status_known check (status in ('pending', 'paid', 'failed', 'cancelled')),
   constraint payout_lines_paid check (status <> 'paid' or paid_at is not null),
   constraint payout_lines_failed check ((status = 'failed') = (failed_at is not null)),
-  constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2) and (released_at is null or status = 'failed'))
+  constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2)
+                                          and (released_at is null or status = 'failed'))
 );
 comment on table core.payout_lines is
-  'One payment: to a customer (account_id), or to a partner. Name and encrypted IBAN are as they were when it was prepared. Personal data; kept seven years.';
-comment on column core.payout_lines.partner_id is 'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
+  'One payment: to a customer (account_id), or to a partner. Name and encrypted IBAN are as they were when it was '
+  'prepared. Personal data; kept seven years.';
+comment on column core.payout_lines.partner_id is
+  'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
 comment on column core.payout_lines.released_at is
   'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
 -- serves: the latest payments of a payee
@@ -98,16 +106,21 @@ create table core.payout_parts (
   constraint payout_parts_pkey primary key (partner_id, id),
   constraint payout_parts_line_fkey foreign key (partner_id, line_id) references core.payout_lines (partner_id, id),
   constraint payout_parts_ledger_fkey foreign key (ledger_partner_id) references core.partners (id),
-  constraint payout_parts_account_fkey foreign key (partner_id, account_id, owner_id) references core.accounts (partner_id, id, owner_id),
+  constraint payout_parts_account_fkey foreign key (partner_id, account_id, owner_id)
+      references core.accounts (partner_id, id, owner_id),
   constraint payout_parts_kind_known check (kind in ('customer', 'partner', 'vat')),
-  constraint payout_parts_owner check (case kind when 'customer' then num_nulls(account_id, owner_id) = 0 and ledger_partner_id = partner_id
+  constraint payout_parts_owner check (case kind when 'customer' then num_nulls(account_id, owner_id) = 0
+                                            and ledger_partner_id = partner_id
                                                  else num_nonnulls(account_id, owner_id) = 0 end),
   constraint payout_parts_amount_moves check (amount <> 0)
 );
 comment on table core.payout_parts is
-  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees is in the people''s tenant''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
+  'One balance that a line pays, whole, from the ledger of ledger_partner_id. A customer''s line has their own '
+  'balance. A partner''s line has its share, the VAT on it, and its customers'' balances; the share in people''s fees '
+  'is in the people''s tenant''s ledger. A balance below zero is subtracted. Append-only, kept seven years.';
 comment on column core.payout_parts.payee_id is 'The owner of the ledger account it was taken from.';
-comment on column core.payout_parts.forgotten is 'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
+comment on column core.payout_parts.forgotten is
+  'EUR of sales that retention deleted. core.payout_entries has the rest, except VAT, which belongs to no sale.';
 -- serves: the parts of a line, a page of them
 create index payout_parts_line on core.payout_parts (partner_id, line_id, id);
 -- serves: what was paid of a ledger account
@@ -129,10 +142,12 @@ create table core.payout_entries (
   constraint payout_entries_sold check (amount > 0 or amount < 0 and not sold)
 );
 comment on table core.payout_entries is
-  'What a part of a payment pays: one whole part of a sale, as it was when the line was prepared. So it is fixed which line pays what, whatever the bank does with the lines, in any order. Append-only, kept seven years.';
+  'What a part of a payment pays: one whole part of a sale, as it was when the line was prepared. So it is fixed which '
+  'line pays what, whatever the bank does with the lines, in any order. Append-only, kept seven years.';
 comment on column core.payout_entries.allocation_id is 'The part of a sale, in the ledger of ledger_partner_id.';
 comment on column core.payout_entries.sold is
-  'Whether the sale stood when the line was prepared. If not, amount is below zero, or it gives back what another line subtracted.';
+  'Whether the sale stood when the line was prepared. If not, amount is below zero, or it gives back what another line '
+  'subtracted.';
 -- serves: which payments have a part of a sale
 create index payout_entries_allocation on core.payout_entries (ledger_partner_id, allocation_id);
 select private.enable_tenant_policy('core.payout_entries', 'select');
@@ -159,5 +174,6 @@ create table core.announced_payouts (
   constraint announced_payouts_pkey primary key (partner_id, payout_id),
   constraint announced_payouts_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
-comment on table core.announced_payouts is 'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
+comment on table core.announced_payouts is
+  'The last status that an event told of each payout of GET /partner/payouts; no row before the first.';
 select private.enable_tenant_policy('core.announced_payouts', 'select');

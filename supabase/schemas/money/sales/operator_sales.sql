@@ -7,9 +7,11 @@ as $$
   select json_build_object(
     'sale_id', sale.id, 'reference', sale.reference, 'booking_id', sale.booking_id,
     'partner_slug', (select p.slug from core.partners p where p.id = sale.partner_id),
-    'quarter', (select private.quarter_name(b.quarter) from core.bookings b where b.partner_id = sale.partner_id and b.id = sale.booking_id),
+    'quarter', (select private.quarter_name(b.quarter) from core.bookings b where b.partner_id = sale.partner_id
+                and b.id = sale.booking_id),
     'buyer', sale.buyer, 'sold_on', sale.sold_on, 'ere', sale.ere, 'price', sale.price, 'gross_eur', sale.gross,
-    'rows', t.rows, 'customers_eur', t.net, 'partners_eur', t.share, 'service_eur', t.kept, 'reversed_ere', t.reversed_ere,
+    'rows', t.rows, 'customers_eur', t.net, 'partners_eur', t.share, 'service_eur', t.kept, 'reversed_ere',
+        t.reversed_ere,
     'reversed_eur', t.reversed_eur, 'recorded_at', private.iso(sale.recorded_at))
   from (select count(*) filter (where a.reversal_id is null) as rows,
                coalesce(sum(a.net) filter (where a.reversal_id is null), 0) as net,
@@ -48,7 +50,8 @@ as $$
 $$;
 
 -- Records a sale of a booking, its row locked, and splits it over its rows.
-create function private.record_sale(booking core.bookings, reference text, buyer text, ere numeric, price numeric, sold_on date) returns core.sales
+create function private.record_sale(booking core.bookings, reference text, buyer text, ere numeric, price numeric,
+                                    sold_on date) returns core.sales
 language plpgsql
 as $$
 declare
@@ -59,12 +62,16 @@ begin
   perform private.refuse_if('worth_nothing', round(ere * price, 2) = 0);
   perform private.lock_year(booking.partner_id, extract(year from booking.quarter)::int);
   insert into core.sales (partner_id, booking_id, reference, buyer, ere, price, gross, sold_on)
-  values (booking.partner_id, booking.id, record_sale.reference, record_sale.buyer, record_sale.ere, record_sale.price, round(ere * price, 2), record_sale.sold_on)
+  values (booking.partner_id, booking.id, record_sale.reference, record_sale.buyer, record_sale.ere, record_sale.price,
+          round(ere * price, 2), record_sale.sold_on)
   returning * into sale;
   perform private.allocate_sale(sale);
   perform private.sum_booking(booking.partner_id, booking.id);
-  perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere, 'gross', sale.gross));
-  perform private.emit_sale(sale.partner_id, 'ere.sold', array(select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id));
+  perform private.audit('sale.recorded', sale.id, jsonb_build_object('reference', sale.reference, 'ere', sale.ere,
+                                                                     'gross', sale.gross));
+  perform private.emit_sale(sale.partner_id, 'ere.sold',
+                            array(select a.id from core.allocations a where a.partner_id = sale.partner_id
+                                  and a.sale_id = sale.id));
   return sale;
 end $$;
 
@@ -90,13 +97,15 @@ begin
   changed := not found;
   if changed then
     sale := private.record_sale(booking, named, buyer, ere, price, coalesce(day, private.today()));
-  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (booking.id, buyer, ere, price) or sale.sold_on <> day then
+  elsif (sale.booking_id, sale.buyer, sale.ere, sale.price) <> (booking.id, buyer, ere, price) or sale.sold_on <> day
+      then
     perform private.refuse('reference_taken', json_build_object('reference', sale.reference));
   end if;
   return json_build_object('changed', changed, 'sale', private.sale_row(sale));
 end $$;
 comment on function ops.sale_record(jsonb) is
-  'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to {changed, sale}. The same reference with the same values is a repeat.';
+  'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to '
+  '{changed, sale}. The same reference with the same values is a repeat.';
 
 create function ops.sale_list(input jsonb) returns json
 language sql stable security definer
@@ -106,7 +115,8 @@ as $$
             join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
            order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) s
 $$;
-comment on function ops.sale_list(jsonb) is 'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
+comment on function ops.sale_list(jsonb) is
+  'Sales, newest first: {booking?, partner?, limit?} to {sales}. booking is a booking id, a run id or a quarter.';
 
 create function ops.sale_show(input jsonb) returns json
 language plpgsql security definer
@@ -118,15 +128,18 @@ begin
     'sale', private.sale_row(sale),
     'allocations', (
       select coalesce(json_agg(json_build_object(
-               'row_id', a.row_id, 'account_id', a.account_id, 'ean_code', a.ean_code, 'period', to_char(a.period, 'YYYY-MM'), 'ere', a.ere,
-               'gross_eur', a.gross, 'fee_pct', a.fee_pct, 'fee_eur', a.fee, 'partner_share_eur', a.partner_share, 'net_eur', a.net,
+               'row_id', a.row_id, 'account_id', a.account_id, 'ean_code', a.ean_code, 'period',
+                   to_char(a.period, 'YYYY-MM'), 'ere', a.ere,
+               'gross_eur', a.gross, 'fee_pct', a.fee_pct, 'fee_eur', a.fee, 'partner_share_eur', a.partner_share,
+                   'net_eur', a.net,
                'reversed', a.reversal_id is not null) order by a.row_id), '[]')
         from (select a.*, r.ean_code, r.period
                 from core.allocations a join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
                where a.partner_id = sale.partner_id and a.sale_id = sale.id
                order by a.row_id limit coalesce((input ->> 'limit')::int, 1000)) a));
 end $$;
-comment on function ops.sale_show(jsonb) is 'A sale and its parts, by row id: {sale, partner?, limit?} to {sale, allocations}.';
+comment on function ops.sale_show(jsonb) is
+  'A sale and its parts, by row id: {sale, partner?, limit?} to {sale, allocations}.';
 
 create function ops.sale_reverse(input jsonb) returns json
 language plpgsql security definer
@@ -140,8 +153,11 @@ begin
   sale := private.sale_named(input);
   perform private.lock_booking(sale.partner_id, sale.booking_id);
   select * into done from private.reverse_sale(sale, reason, coalesce((input ->> 'recover')::boolean, false));
-  perform private.refuse_if('sale_paid_out', done.reversed = 0 and done.paid_out > 0, json_build_object('sale', sale.reference));
-  return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out, 'sale', private.sale_row(sale));
+  perform private.refuse_if('sale_paid_out', done.reversed = 0 and done.paid_out > 0,
+                            json_build_object('sale', sale.reference));
+  return json_build_object('changed', done.reversed > 0, 'reversed', done.reversed, 'paid_out', done.paid_out,
+                           'sale', private.sale_row(sale));
 end $$;
 comment on function ops.sale_reverse(jsonb) is
-  'Takes back what of a sale is not paid out, or with recover all of it: {sale, partner?, reason, recover?} to {changed, reversed, paid_out, sale}.';
+  'Takes back what of a sale is not paid out, or with recover all of it: {sale, partner?, reason, recover?} to '
+  '{changed, reversed, paid_out, sale}.';

@@ -12,7 +12,8 @@ begin
     with payee as materialized (
       select distinct p.kind, p.owner
         from core.allocations a
-       cross join lateral (values ('customer', a.account_id, a.net), ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
+       cross join lateral (values ('customer', a.account_id, a.net),
+                           ('partner', a.share_partner_id, a.partner_share)) p (kind, owner, amount)
        where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and p.amount > 0
     )
     select distinct a.id
@@ -22,7 +23,8 @@ begin
      where p.taken);
 end $$;
 
--- Takes back what of a sale was not paid out, or with recover all of it: later payouts settle the negative balance. Its booking is locked.
+-- Takes back what of a sale was not paid out, or with recover all of it: later payouts settle the negative balance. Its
+-- booking is locked.
 create function private.reverse_sale(sale core.sales, reason text, recover boolean, out reversed int, out paid_out int)
 language plpgsql
 as $$
@@ -36,11 +38,13 @@ begin
     paid := '{}';
   end if;
   if not exists (select from core.allocations a
-                  where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null and a.id <> all (paid)) then
+                  where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id is null
+                      and a.id <> all (paid)) then
     reversed := 0;
     return;
   end if;
-  insert into core.sale_reversals (partner_id, sale_id, reason, recover) values (sale.partner_id, sale.id, reverse_sale.reason, reverse_sale.recover)
+  insert into core.sale_reversals (partner_id, sale_id, reason, recover)
+    values (sale.partner_id, sale.id, reverse_sale.reason, reverse_sale.recover)
   returning id into reversal;
   with taken_back as (
     update core.allocations a set reversal_id = reversal
@@ -50,10 +54,13 @@ begin
     from taken_back t cross join unnest(array['ere', 'net', 'share', 'fee']) what;
   perform private.reverse_postings(sale.partner_id, causes);
   perform private.sum_booking(sale.partner_id, sale.booking_id);
-  perform private.audit('sale.reversed', sale.id, jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
+  perform private.audit('sale.reversed', sale.id,
+                        jsonb_build_object('allocations', reversed, 'recover', reverse_sale.recover));
   perform private.emit_sale(sale.partner_id, 'ere.sale_reversed', array(
-            select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal)),
+            select a.id from core.allocations a where a.partner_id = sale.partner_id and a.sale_id = sale.id
+                and a.reversal_id = reversal)),
           private.announce_payouts(array(
             select distinct a.share_partner_id from core.allocations a
-             where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal and a.partner_share > 0));
+             where a.partner_id = sale.partner_id and a.sale_id = sale.id and a.reversal_id = reversal
+                 and a.partner_share > 0));
 end $$;

@@ -18,7 +18,9 @@ create table core.sales (
   constraint sales_lengths check (length(reference) between 1 and 120 and length(buyer) between 1 and 120),
   constraint sales_positive check (ere > 0 and price > 0 and gross >= 0)
 );
-comment on table core.sales is 'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept seven years.';
+comment on table core.sales is
+  'A quantity of ERE of one booking, sold at a price in euro. reference is the buyer''s or our own number for it. Kept '
+  'seven years.';
 comment on column core.sales.arrival is 'The order in which sales were recorded and are paid out.';
 -- serves: what of a booking was sold
 create index sales_booking on core.sales (partner_id, booking_id);
@@ -35,7 +37,8 @@ create table core.sale_reversals (
   constraint sale_reversals_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
   constraint sale_reversals_reason_length check (length(reason) between 1 and 500)
 );
-comment on table core.sale_reversals is 'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
+comment on table core.sale_reversals is
+  'A decision to take a sale back: what was not paid out, or with recover all of it. Append-only, kept seven years.';
 -- serves: the reversals of a sale
 create index sale_reversals_sale on core.sale_reversals (partner_id, sale_id);
 select private.enable_tenant_policy('core.sale_reversals', 'select');
@@ -58,15 +61,19 @@ create table core.allocations (
   reversal_id       uuid,
   constraint allocations_pkey primary key (partner_id, id),
   constraint allocations_sale_fkey foreign key (partner_id, sale_id) references core.sales (partner_id, id),
-  constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id) references core.booking_rows (partner_id, id, owner_id),
-  constraint allocations_reversal_fkey foreign key (partner_id, reversal_id) references core.sale_reversals (partner_id, id),
+  constraint allocations_row_fkey foreign key (partner_id, row_id, owner_id)
+      references core.booking_rows (partner_id, id, owner_id),
+  constraint allocations_reversal_fkey foreign key (partner_id, reversal_id)
+      references core.sale_reversals (partner_id, id),
   constraint allocations_row_key unique (partner_id, sale_id, row_id),
   constraint allocations_positive check (ere > 0 and gross >= 0),
   constraint allocations_partner_share check (
-    partner_share = case when share_partner_id is null then 0 else trunc(trunc(gross * fee_pct * 0.01, 2) * partner_share_pct * 0.01, 2) end)
+    partner_share = case when share_partner_id is null then 0
+                         else trunc(trunc(gross * fee_pct * 0.01, 2) * partner_share_pct * 0.01, 2) end)
 );
 comment on table core.allocations is
-  'A row''s part of a sale: its ERE and its cents. The customer gets net, the partner partner_share, the service the rest of the fee, by the percentages of the mandate. Written once, never computed again. Kept seven years.';
+  'A row''s part of a sale: its ERE and its cents. The customer gets net, the partner partner_share, the service the '
+  'rest of the fee, by the percentages of the mandate. Written once, never computed again. Kept seven years.';
 comment on column core.allocations.account_id is 'As in the row, like owner, percentages and share_partner_id.';
 comment on column core.allocations.reversal_id is 'Null while it stands.';
 -- serves: what of a row was sold

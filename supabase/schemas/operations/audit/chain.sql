@@ -1,5 +1,6 @@
--- The chain makes the audit log and the ledger tamper-evident. Each tenant and log has one, in which each row has a link: the hash of its
--- content and of the link before. A job follows what was committed, and looks up by key, because no statistics know rows that new.
+-- The chain makes the audit log and the ledger tamper-evident. Each tenant and log has one, in which each row has a
+-- link: the hash of its content and of the link before. A job follows what was committed, and looks up by key, because
+-- no statistics know rows that new.
 
 -- The hash of a seal: over the hash of the last seal, the day, and where the chains ended.
 create function private.seal_hash(day date, heads jsonb, before bytea) returns bytea
@@ -30,12 +31,14 @@ begin
             union all
             select 'ledger', e.id from core.ledger_entries e where e.partner_id = partner) a
      where a.log = of_log and a.row_id > chain.settled_id
-       and (select l.position from core.audit_links l where l.partner_id = partner and l.log = of_log and l.row_id = a.row_id) is null
+       and (select l.position from core.audit_links l where l.partner_id = partner and l.log = of_log
+            and l.row_id = a.row_id) is null
      order by a.row_id limit size
   )
   select array_agg(v.row_id order by v.row_id), array_agg(v.content order by v.row_id) into ids, contents
     from fresh f
-   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log and c.row_id = f.row_id offset 0) v;
+   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log
+                       and c.row_id = f.row_id offset 0) v;
 
   for n in 1 .. coalesce(cardinality(ids), 0) loop
     chain.hash := sha256(chain.hash || contents[n]);
@@ -67,7 +70,8 @@ begin
     end if;
   end if;
   update core.audit_chains c
-     set position = chain.position + cardinality(hashes), hash = chain.hash, settled_id = chain.settled_id, last_id = chain.last_id,
+     set position = chain.position + cardinality(hashes), hash = chain.hash, settled_id = chain.settled_id,
+         last_id = chain.last_id,
          marked_id = chain.marked_id, marked_at = chain.marked_at, marked_before = chain.marked_before
    where c.partner_id = partner and c.log = of_log;
   return cardinality(hashes);
@@ -87,13 +91,16 @@ begin
   with held as (
     select * from core.audit_chains c where c.position > c.sealed_position order by c.partner_id, c.log for update
   ), sealed as (
-    update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id and c.log = h.log
+    update core.audit_chains c set sealed_position = h.position from held h where c.partner_id = h.partner_id
+        and c.log = h.log
   )
-  select jsonb_agg(jsonb_build_object('partner_id', h.partner_id, 'log', h.log, 'position', h.position, 'hash', encode(h.hash, 'hex'))
+  select jsonb_agg(jsonb_build_object('partner_id', h.partner_id, 'log', h.log, 'position', h.position,
+                                      'hash', encode(h.hash, 'hex'))
                    order by h.partner_id, h.log) into grown
     from held h;
   insert into core.audit_seals (day, heads, hash)
-  select yesterday, grown, private.seal_hash(yesterday, grown, (select s.hash from core.audit_seals s order by s.day desc limit 1))
+  select yesterday, grown,
+      private.seal_hash(yesterday, grown, (select s.hash from core.audit_seals s order by s.day desc limit 1))
    where grown is not null
   on conflict on constraint audit_seals_pkey do nothing;
 end $$;
@@ -121,8 +128,10 @@ begin
   for due in
     select c.partner_id, c.log
       from core.audit_chains c
-     where case c.log when 'audit' then exists (select from core.audit_log a where a.partner_id = c.partner_id and a.id > c.settled_id)
-                      else exists (select from core.ledger_entries e where e.partner_id = c.partner_id and e.id > c.settled_id) end
+     where case c.log when 'audit' then exists (select from core.audit_log a where a.partner_id = c.partner_id
+                                                and a.id > c.settled_id)
+                      else exists (select from core.ledger_entries e where e.partner_id = c.partner_id
+                                   and e.id > c.settled_id) end
      order by c.partner_id, c.log
   loop
     chained := chained + private.chain_rows(due.partner_id, due.log, size - chained);
@@ -130,14 +139,17 @@ begin
   end loop;
   return json_build_object(
     'chained', chained, 'more', chained >= size,
-    'sealed', (select json_build_object('day', s.day, 'hash', encode(s.hash, 'hex')) from core.audit_seals s order by s.day desc limit 1));
+    'sealed', (select json_build_object('day', s.day, 'hash', encode(s.hash, 'hex')) from core.audit_seals s
+               order by s.day desc limit 1));
 end $$;
 comment on function private.chain_audit(int) is
-  'Adds links for committed rows of the audit log and the ledger, at most size: {chained, more, sealed}. Definer, because nobody else may write links, and chains are of all tenants.';
+  'Adds links for committed rows of the audit log and the ledger, at most size: {chained, more, sealed}. Definer, '
+  'because nobody else may write links, and chains are of all tenants.';
 
 create function api.chain_audit(caller jsonb, input jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.chain_audit((input ->> 'size')::int); $$;
 comment on function api.chain_audit(jsonb, jsonb) is
-  'Continues the chains of the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe to call at any time, from several callers at once.';
+  'Continues the chains of the audit log and the ledger: {size} to {chained, more, sealed: {day, hash} or null}. Safe '
+  'to call at any time, from several callers at once.';
 grant execute on function api.chain_audit(jsonb, jsonb) to edge_slow;

@@ -1,8 +1,8 @@
 -- What belongs to a partner, read from the catalogue of Postgres.
 
--- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the partner.
--- A table with partner_id is listed without a word here, unless its rows need a login: a person is not part of a tenant.
--- tests/sql/partner_tables.test.ts lists the tables that are missing here, with their reasons.
+-- The tables that hold rows of a partner, each after those it refers to. condition is SQL on a row t; $1 is the
+-- partner. A table with partner_id is listed without a word here, unless its rows need a login: a person is not part of
+-- a tenant. tests/sql/partner_tables.test.ts lists the tables that are missing here, with their reasons.
 create function private.partner_tables()
   returns table (place int, name name, condition text, key name[], columns name[], secrets name[])
 language sql stable
@@ -12,14 +12,17 @@ as $$
       from pg_catalog.pg_class c
       left join (values
         ('partners', 't.id = $1'),
-        ('rate_limit_overrides', $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$)
+        ('rate_limit_overrides',
+         $c$t.subject = any (array(select 'client:' || c.id from core.oauth_clients c where c.partner_id = $1))$c$)
       ) x (name, condition) on x.name = c.relname
      where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        -- counted, so that it is looked up by the table and not in all of them
        and (x.name is not null
-            or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id' and not a.attisdropped) > 0)
+            or (select count(*) from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'partner_id'
+                and not a.attisdropped) > 0)
        and not exists (select from pg_catalog.pg_constraint k
-                         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1] and a.attnotnull
+                         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+                             and a.attnotnull
                         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass)
   ), refers as materialized (
     select distinct k.conrelid, k.confrelid
@@ -28,16 +31,20 @@ as $$
   ), depth as (
     select h.oid, 0 as depth from held h
     union
-    select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30  -- a circle would not end
+    -- a circle would not end
+    select r.conrelid, d.depth + 1 from depth d join refers r on r.confrelid = d.oid where d.depth < 30
   )
-  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int, h.relname, h.condition,
+  select row_number() over (order by (select max(d.depth) from depth d where d.oid = h.oid), h.relname)::int,
+      h.relname, h.condition,
          (select array_agg(a.attname order by array_position(i.indkey::int2[], a.attnum))
-            from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid and a.attnum = any (i.indkey::int2[])
+            from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = h.oid
+                and a.attnum = any (i.indkey::int2[])
            where i.indrelid = h.oid and i.indisprimary),
          array_agg(a.attname order by a.attname),
          -- what opens something, or would with a key of ours; and which login a person has
          coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
-           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|'
+           'invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a

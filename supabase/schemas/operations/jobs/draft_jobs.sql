@@ -1,6 +1,7 @@
 -- The scheduled work on drafts: reminders, expiry, purge.
 
--- Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail. Only definers call it: every tenant at once.
+-- Deletes drafts that were claimed 180 days ago and never signed, with their waiting mail. Only definers call it: every
+-- tenant at once.
 create function private.forget_claimed_drafts(size int) returns int
 language plpgsql
 as $$
@@ -13,7 +14,8 @@ begin
      where d.status = 'claimed' and d.claimed_at <= private.now() - interval '180 days'
      order by d.partner_id, d.id limit size for update skip locked
   loop
-    delete from core.mail_outbox m where m.partner_id = draft.partner_id and m.status = 'queued' and m.cause like 'claim%:' || draft.id || '%';
+    delete from core.mail_outbox m where m.partner_id = draft.partner_id and m.status = 'queued'
+        and m.cause like 'claim%:' || draft.id || '%';
     delete from core.drafts d where d.partner_id = draft.partner_id and d.id = draft.id;
     perform private.release_customer(draft.user_id, draft.partner_id);
     insert into core.audit_log (actor, action, partner_id, subject_id, details)
@@ -38,7 +40,8 @@ begin
      where m.partner_id = e.partner_id and m.status = 'queued' and m.cause like 'claim%:' || e.id || '%')
   select count(*) into expired from ended;
   with ended as (
-    delete from core.drafts d where d.status in ('expired', 'conflict') and d.expires_at <= private.now() - interval '30 days'
+    delete from core.drafts d where d.status in ('expired', 'conflict')
+        and d.expires_at <= private.now() - interval '30 days'
     returning d.partner_id, d.id, d.status
   ), noted as (
     insert into core.audit_log (actor, action, partner_id, subject_id, details)
@@ -49,7 +52,9 @@ begin
   delete from core.imports i where i.expires_at <= private.now();
 end $$;
 comment on function private.expire_drafts() is
-  'Notes expiry, and drops the mail that waits. Deletes drafts 30 days after they expired or conflicted, and unsigned ones 180 days after their claim. Deletes uploads that the rolling cap no longer counts, and expired import files. Definer: every tenant at once.';
+  'Notes expiry, and drops the mail that waits. Deletes drafts 30 days after they expired or conflicted, and unsigned '
+  'ones 180 days after their claim. Deletes uploads that the rolling cap no longer counts, and expired import files. '
+  'Definer: every tenant at once.';
 
 create function private.remind_drafts(links jsonb, size int) returns bigint
 language plpgsql security definer
@@ -62,7 +67,8 @@ begin
     with due as (
       -- where several reminders are due, one mail is sent for all of them
       update core.drafts d
-         set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day) where d.created_at + make_interval(days => r.day) <= private.now())
+         set reminders_sent = (select count(*) from unnest(array[3, 10, 30]) as r (day)
+                               where d.created_at + make_interval(days => r.day) <= private.now())
        where d.id in (
          select w.id from core.drafts w
           where w.status = 'invited' and w.send_invite and w.reminders_sent < 3 and w.expires_at > private.now()
@@ -72,24 +78,30 @@ begin
           order by w.created_at limit size for update skip locked)
       returning d as draft
     ), wanted as (
-      select due.draft, row_number() over () as n from due where not private.opted_out((due.draft).email, links ->> 'key')
+      select due.draft, row_number() over () as n from due
+       where not private.opted_out((due.draft).email, links ->> 'key')
     ), fits as materialized (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other
-      select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n), links ->> 'key') f (n)
+      select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n),
+                                             links ->> 'key') f (n)
     )
     select p.id as partner_id, coalesce((w.draft).locale, p.locale, 'nl') as locale,
-           jsonb_agg(jsonb_build_object('recipient', (w.draft).email, 'cause', 'claim_reminder:' || (w.draft).id || ':' || (w.draft).reminders_sent,
-             'counted', w.n in (select f.n from fits f), 'content', private.letter_content(w.draft, private.partner_brand(p), links))) as letters
+           jsonb_agg(jsonb_build_object('recipient', (w.draft).email, 'cause', 'claim_reminder:' || (w.draft).id || ':'
+                                        || (w.draft).reminders_sent,
+             'counted', w.n in (select f.n from fits f), 'content',
+                 private.letter_content(w.draft, private.partner_brand(p), links))) as letters
       from wanted w join core.partners p on p.id = (w.draft).partner_id
      group by p.id, 2
   loop
-    perform private.set_tenant(post.partner_id), private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
+    perform private.set_tenant(post.partner_id),
+        private.enqueue_mails(jsonb_build_object('template', 'reminder', 'locale', post.locale), post.letters);
     reminded := reminded + jsonb_array_length(post.letters);
   end loop;
   return reminded;
 end $$;
 comment on function private.remind_drafts(jsonb, int) is
-  'Writes the reminders of day 3, 10 and 30 to invited customers who have neither claimed nor opted out. Definer: every tenant at once.';
+  'Writes the reminders of day 3, 10 and 30 to invited customers who have neither claimed nor opted out. Definer: '
+  'every tenant at once.';
 
 create function api.run_draft_jobs(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -11,7 +11,8 @@ as $$
        select u.partner_id, u.id
          from core.connections u
          join core.mandates m on m.partner_id = u.partner_id and m.connection_id = u.id and m.status = 'signed'
-        where u.status = 'active' and u.ean_validation_status = 'unverified' and u.ean_checked_at <= private.now() - interval '7 days'
+        where u.status = 'active' and u.ean_validation_status = 'unverified'
+            and u.ean_checked_at <= private.now() - interval '7 days'
         order by u.ean_checked_at limit size for update of u skip locked)
     returning c.*)
   select coalesce(json_agg(json_build_object(
@@ -19,13 +20,15 @@ as $$
            'house_number', l.house_number, 'house_number_addition', l.house_number_addition)), '[]')
     from claimed c join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
 $$;
-comment on function private.due_ean_checks(int) is 'Signed connections whose EAN has been unverified for a week. Definer: every tenant at once.';
+comment on function private.due_ean_checks(int) is
+  'Signed connections whose EAN has been unverified for a week. Definer: every tenant at once.';
 
 create function api.due_ean_checks(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.due_ean_checks((batch ->> 'size')::int); $$;
 comment on function api.due_ean_checks(jsonb, jsonb) is
-  'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, house_number_addition}].';
+  'The next connections to re-check: {size} to [{partner_id, connection_id, ean_code, postal_code, house_number, '
+  'house_number_addition}].';
 grant execute on function api.due_ean_checks(jsonb, jsonb) to edge_slow;
 
 create function api.record_ean_recheck(caller jsonb, due jsonb, ean_register jsonb) returns json
@@ -44,12 +47,14 @@ begin
     return json_build_object('ean_validation_status', connection.ean_validation_status);
   end if;
   select * into checked
-    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int, due ->> 'house_number_addition', ean_register);
+    from private.check_ean(connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
+                           due ->> 'house_number_addition', ean_register);
   result := case checked.outcome when 'matched' then 'matched' when 'mismatch' then 'mismatch'
                                  when 'unknown_address' then 'not_found' else 'unverified' end;
   update core.connections c set ean_validation_status = result, ean_checked_at = private.now()
    where c.partner_id = connection.partner_id and c.id = connection.id;
-  perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code', (due ->> 'house_number')::int,
+  perform private.record_ean_check(connection.id, connection.ean_code, due ->> 'postal_code',
+                                   (due ->> 'house_number')::int,
     due ->> 'house_number_addition', checked.source, checked.outcome, checked.reason);
   if result <> 'unverified' then
     perform private.emit('ean.status_changed', connection.account_id, connection.id,

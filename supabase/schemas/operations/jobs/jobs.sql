@@ -1,4 +1,5 @@
--- Scheduled work: the worker calls, and each call does what is due. The runs are kept for /health/ready and the figures.
+-- Scheduled work: the worker calls, and each call does what is due. The runs are kept for /health/ready and the
+-- figures.
 
 create function api.run_due_jobs(caller jsonb) returns json
 language sql security definer
@@ -27,13 +28,15 @@ as $$
     'rate_limits_swept', private.sweep('rate_limits'));
 $$;
 comment on function api.run_due_jobs(jsonb) is
-  'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at once.';
+  'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at '
+  'once.';
 grant execute on function api.run_due_jobs(jsonb) to edge_slow;
 
 create function private.record_job_run(job text, ok boolean, ms int) returns void
 language sql security definer
 as $$ insert into core.job_runs (job, ok, ms) values (record_job_run.job, record_job_run.ok, record_job_run.ms) $$;
-comment on function private.record_job_run(text, boolean, int) is 'Definer, because runs belong to no tenant, and nobody else writes them.';
+comment on function private.record_job_run(text, boolean, int) is
+  'Definer, because runs belong to no tenant, and nobody else writes them.';
 
 create function api.record_job_run(caller jsonb, run jsonb) returns json
 language plpgsql security definer
@@ -43,7 +46,8 @@ begin
   perform private.record_job_run(run ->> 'job', (run ->> 'ok')::boolean, (run ->> 'ms')::int);
   return json_build_object('recorded', true);
 end $$;
-comment on function api.record_job_run(jsonb, jsonb) is 'Notes that a run of a job ended: {job: worker or documents, ok, ms}.';
+comment on function api.record_job_run(jsonb, jsonb) is
+  'Notes that a run of a job ended: {job: worker or documents, ok, ms}.';
 grant execute on function api.record_job_run(jsonb, jsonb) to edge_slow;
 
 create function private.readiness() returns json
@@ -57,10 +61,12 @@ begin
     execute 'select max(m.version) from supabase_migrations.schema_migrations m' into version;
   end if;
   return json_build_object('schema_version', version, 'worker_age_seconds', (
-    select extract(epoch from private.now() - r.finished_at)::int from core.job_runs r where r.job = 'worker' order by r.id desc limit 1));
+    select extract(epoch from private.now() - r.finished_at)::int from core.job_runs r where r.job = 'worker'
+      order by r.id desc limit 1));
 end $$;
 comment on function private.readiness() is
-  'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
+  'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, '
+  'worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
 
 create function api.ready(caller jsonb) returns json
 language sql security definer

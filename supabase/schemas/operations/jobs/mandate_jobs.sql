@@ -1,4 +1,5 @@
--- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the next run.
+-- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the
+-- next run.
 
 create function private.expire_mandates() returns bigint
 language plpgsql security definer
@@ -26,27 +27,32 @@ begin
     select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
            jsonb_build_object('valid_until', (e.mandate).valid_until)
       from ended e
-      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id and c.status = 'active'
+      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
+          and c.status = 'active'
      where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
     on conflict on constraint notices_cause_key do nothing
   )
   select array_agg(e.mandate) into expired from ended e;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
     perform private.emit_all(tenant, 'mandate.expired', array(
-      select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id, 'mandate_status', 'expired'))::private.occurrence
+      select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id,
+                                                                   'mandate_status', 'expired'))::private.occurrence
         from core.connection_mandates c
        -- a renewed mandate has not expired: its next years have begun
-       where c.partner_id = tenant and c.connection_id in (select m.connection_id from unnest(expired) m where m.partner_id = tenant)
+       where c.partner_id = tenant and c.connection_id in (select m.connection_id from unnest(expired) m
+                                                           where m.partner_id = tenant)
          and c.status = 'active' and c.mandate_status = 'expired'
        order by c.connection_id));
     perform private.note_eligibility(tenant, array(
       select distinct c.account_id from core.connections c
-       where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m where m.partner_id = tenant)));
+       where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m
+                                                where m.partner_id = tenant)));
   end loop;
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is
-  'Marks ended mandates, which connection_mandates already reads from the calendar, and tells customers who have not renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
+  'Marks ended mandates, which connection_mandates already reads from the calendar, and tells customers who have not '
+  'renewed. Months inside the mandate stay covered. Definer: every tenant at once.';
 
 create function private.announce_endings() returns bigint
 language sql security definer
@@ -54,7 +60,8 @@ as $$
   with this as (
     select private.today() as today, extract(year from private.today())::int as year
   ), ending as (
-    select m.partner_id, c.account_id, m.owner_id, m.connection_id, m.valid_until, r.reminder, 'mandate_ending:' || m.id || ':' || r.reminder as cause
+    select m.partner_id, c.account_id, m.owner_id, m.connection_id, m.valid_until, r.reminder, 'mandate_ending:' || m.id
+        || ':' || r.reminder as cause
       from this
       join core.mandates m on m.status = 'signed' and m.valid_until = make_date(this.year, 12, 31)
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id and c.status = 'active'
@@ -63,7 +70,8 @@ as $$
       join core.partners p on p.id = m.partner_id and p.is_active
       cross join lateral (select case when this.today >= make_date(this.year, 12, 1) then 2 else 1 end as reminder) r
      where this.today >= make_date(this.year, 11, 1) and not private.is_renewed(m)
-       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:' || m.id || ':' || r.reminder)
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'mandate_ending:'
+                       || m.id || ':' || r.reminder)
      limit 10000 for key share of a skip locked
   ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
@@ -75,7 +83,8 @@ as $$
   select count(*) from announced
 $$;
 comment on function private.announce_endings() is
-  'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. Definer: every tenant at once.';
+  'Tells customers who have not renewed that their mandate ends this year, from 1 November, and again from 1 December. '
+  'Definer: every tenant at once.';
 
 create function private.announce_missing() returns bigint
 language sql security definer
@@ -89,14 +98,17 @@ as $$
      where m.status = 'signed' and not m.renewal
        and m.signed_at <= private.now() - interval '3 days' and m.signed_at > private.now() - interval '60 days'
        and cardinality(private.still_missing(a)) > 0
-       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:' || a.id)
+       and not exists (select from core.notices n where n.partner_id = m.partner_id and n.cause = 'something_missing:'
+                       || a.id)
      limit 10000 for key share of a skip locked
   ), announced as (
     insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause)
-    select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing', 'something_missing:' || a.account_id from asked a
+    select a.partner_id, a.account_id, a.owner_id, a.connection_id, 'something_missing',
+        'something_missing:' || a.account_id from asked a
     on conflict on constraint notices_cause_key do nothing
     returning 1)
   select count(*) from announced
 $$;
 comment on function private.announce_missing() is
-  'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at once.';
+  'Tells a person once, three days after signing, that the IBAN or the charger is missing. Definer: every tenant at '
+  'once.';

@@ -1,4 +1,5 @@
--- Figures for monitoring, never of a partner or a person. Each uses an index and counts to ten thousand, so that a scrape stays cheap.
+-- Figures for monitoring, never of a partner or a person. Each uses an index and counts to ten thousand, so that a
+-- scrape stays cheap.
 
 -- How long ago a moment was; 0 for null.
 create function private.seconds_since(moment timestamptz) returns numeric
@@ -21,7 +22,8 @@ begin
     counts := coalesce((
       select jsonb_object_agg(v.status, round(v.share * greatest(c.reltuples, 0)))
         from pg_catalog.pg_class c
-        join pg_catalog.pg_stats s on s.schemaname = 'core' and s.tablename = 'delivered_months' and s.attname = 'status'
+        join pg_catalog.pg_stats s on s.schemaname = 'core' and s.tablename = 'delivered_months'
+            and s.attname = 'status'
        cross join unnest(s.most_common_vals::text::text[], s.most_common_freqs) v (status, share)
        where c.oid = 'core.delivered_months'::regclass), counts);
   end if;
@@ -40,13 +42,15 @@ begin
       from (select
               from core.audit_chains c
              cross join lateral (
-               select from core.audit_log a where of_log = 'audit' and a.partner_id = c.partner_id and a.id > c.last_id limit 10000) r
+               select from core.audit_log a where of_log = 'audit' and a.partner_id = c.partner_id
+                   and a.id > c.last_id limit 10000) r
              where c.log = of_log and of_log = 'audit'
             union all
             select
               from core.audit_chains c
              cross join lateral (
-               select from core.ledger_entries e where of_log = 'ledger' and e.partner_id = c.partner_id and e.id > c.last_id limit 10000) r
+               select from core.ledger_entries e where of_log = 'ledger' and e.partner_id = c.partner_id
+                   and e.id > c.last_id limit 10000) r
              where c.log = of_log and of_log = 'ledger'
             limit 10000) w);
 end $$;
@@ -73,7 +77,8 @@ as $$
      where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status = 'failed'
        and m.created_at > private.now() - interval '1 day' limit 10000) f
   union all
-  select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n where n.due_at <= private.now()
+  select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n
+   where n.due_at <= private.now()
   union all
   select 'webhooks_oldest_due_seconds', null, private.seconds_since(min(w.since))
     from core.webhook_endpoints e
@@ -81,34 +86,43 @@ as $$
    cross join lateral (
      select least(
        (select n.created_at from core.events n
-         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence > e.delivered_to order by n.sequence limit 1),
+         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence > e.delivered_to
+             order by n.sequence limit 1),
        (select n.created_at from core.events n
-         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence is null order by n.arrival limit 1),
+         where n.partner_id = e.partner_id and n.owner_id = e.owner_id and n.sequence is null
+             order by n.arrival limit 1),
        (select r.next_attempt_at from core.webhook_retries r
-         where r.partner_id = e.partner_id and r.endpoint_id = e.id and r.next_attempt_at > '-infinity' and r.next_attempt_at <= private.now()
+         where r.partner_id = e.partner_id and r.endpoint_id = e.id and r.next_attempt_at > '-infinity'
+             and r.next_attempt_at <= private.now()
          order by r.next_attempt_at limit 1)) as since) w
    where e.status = 'enabled' and e.failures < 5
-  union all select 'webhooks_failing', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.failures >= 5
-  union all select 'webhook_secrets_unreadable', null, count(*) from core.webhook_endpoints e where e.status = 'enabled' and e.last_error = 'secret_unreadable'
+  union all select 'webhooks_failing', null, count(*) from core.webhook_endpoints e where e.status = 'enabled'
+      and e.failures >= 5
+  union all select 'webhook_secrets_unreadable', null, count(*) from core.webhook_endpoints e where e.status = 'enabled'
+      and e.last_error = 'secret_unreadable'
   union all select 'job_age_seconds', r.job, extract(epoch from private.now() - r.finished_at) from last_runs r
   union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
   union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null
   union all
   select 'register_failures', null, count(*) from (
-    select from core.ean_checks e where e.outcome = 'unavailable' and e.checked_at > private.now() - interval '1 hour' limit 10000) f
+    select from core.ean_checks e where e.outcome = 'unavailable'
+        and e.checked_at > private.now() - interval '1 hour' limit 10000) f
   union all
   select 'register_lookups_failed', null, count(*) from (
     select from core.drafts d
-     where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed') and d.ean_status = 'failed' limit 10000) f
+     where d.ean_status in ('pending', 'failed') and d.status in ('invited', 'claimed')
+         and d.ean_status = 'failed' limit 10000) f
   union all select 'charging_parked', null, count(*) from (select from core.parked_charging limit 10000) p
   union all
   select 'charging_flagged', f.flag, count(s.flag)
-    from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping', 'after_lock', 'withdrawn',
+    from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping',
+                      'after_lock', 'withdrawn',
                       'duplicate', 'no_end', 'meter_disagrees', 'abroad']) f (flag)
     left join (
       select unnest(r.flags) as flag
         from (select s.flags from core.charging_sessions s
-               where s.flags <> '{}' and s.received_at > private.now() - interval '1 day' limit 10000) r) s on s.flag = f.flag
+               where s.flags <> '{}' and s.received_at > private.now() - interval '1 day' limit 10000) r) s
+                   on s.flag = f.flag
    group by f.flag
   union all select 'months', m.status, m.months from private.months_by_status() m
   union all select 'ledger_wrong', null, coalesce(sum(c.wrong), 0) from core.ledger_checks c
@@ -134,8 +148,10 @@ create function api.metrics(caller jsonb) returns json
 language sql security definer
 as $$
   select private.act_as(caller, 'worker');
-  select (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value)) from private.metrics() m);
+  select (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value))
+          from private.metrics() m);
 $$;
 comment on function api.metrics(jsonb) is
-  'Figures for monitoring: [{name, label, value}]. label is the job, status, flag or log; value is null if nothing was ever counted. No personal data, no partner.';
+  'Figures for monitoring: [{name, label, value}]. label is the job, status, flag or log; value is null if nothing was '
+  'ever counted. No personal data, no partner.';
 grant execute on function api.metrics(jsonb) to edge_slow;

@@ -9,7 +9,8 @@ create table core.job_runs (
   constraint job_runs_ms_positive check (ms >= 0)
 );
 comment on table core.job_runs is
-  'Ended runs of the scheduled jobs, newest last: whether all went well, and how long it took. No personal data. Kept a week, the newest 100,000 at most.';
+  'Ended runs of the scheduled jobs, newest last: whether all went well, and how long it took. No personal data. Kept '
+  'a week, the newest 100,000 at most.';
 -- serves: the last run of a job
 create index job_runs_newest on core.job_runs (job, id desc);
 -- serves: the sweep

@@ -19,12 +19,14 @@ begin
   end;
   return json_build_object('before', private.retention_border(), 'kinds', counts);
 end $$;
-comment on function ops.retention_preview(jsonb) is 'What retention would delete now: {} to {before, kinds: [{kind, rows}]}. Nothing is changed.';
+comment on function ops.retention_preview(jsonb) is
+  'What retention would delete now: {} to {before, kinds: [{kind, rows}]}. Nothing is changed.';
 
 create function ops.retention_kinds(input jsonb) returns json
 language sql stable security definer
 as $$ select json_build_object('before', private.retention_border(), 'kinds', private.retention_kinds()) $$;
-comment on function ops.retention_kinds(jsonb) is 'The kinds of data in the order in which retention deletes them: {} to {before, kinds}.';
+comment on function ops.retention_kinds(jsonb) is
+  'The kinds of data in the order in which retention deletes them: {} to {before, kinds}.';
 
 create function ops.retention_step(input jsonb) returns json
 language plpgsql security definer
@@ -37,8 +39,11 @@ begin
   perform private.lock('retention');
   deleted := private.retention_step(input ->> 'kind', (input ->> 'size')::int);
   if deleted > 0 then
-    perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted, 'before', private.retention_border()));
+    perform private.audit('retention.deleted', null, jsonb_build_object('kind', input ->> 'kind', 'rows', deleted,
+                                                                        'before', private.retention_border()));
   end if;
   return json_build_object('kind', input ->> 'kind', 'rows', deleted);
 end $$;
-comment on function ops.retention_step(jsonb) is 'Deletes about this many rows of a kind: {kind, size} to {kind, rows}. It may be more, because a booking goes with all its rows.';
+comment on function ops.retention_step(jsonb) is
+  'Deletes about this many rows of a kind: {kind, size} to {kind, rows}. It may be more, because a booking goes with '
+  'all its rows.';

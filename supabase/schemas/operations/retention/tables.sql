@@ -1,10 +1,13 @@
--- Rows that we delete one by one, because nothing else goes with them. Rows from before the day :border need not be kept.
+-- Rows that we delete one by one, because nothing else goes with them. Rows from before the day :border need not be
+-- kept.
 create view core.deletions with (security_invoker = true) as
 select * from (values
   (1, 'months', 'delivered_months', 'd.period < :border and not exists (
-     select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period)'),
+     select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = d.connection_id and '
+     'r.period = d.period)'),
   (2, 'deliveries', 'deliveries', 'd.received_at < private.dutch_midnight(:border)
-     and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.delivery_id = d.id)
+     and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.connection_id = '
+     'd.connection_id and m.delivery_id = d.id)
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
   (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
@@ -21,12 +24,15 @@ select * from (values
      and not exists (select from core.oauth_codes c where c.grant_id = d.id)
      and not exists (select from core.oauth_refresh_tokens t where t.grant_id = d.id)$$),
   (13, 'webhook_attempts', 'webhook_attempts', $$d.at <= private.now() - interval '30 days' order by d.at$$),
-  (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id) from core.job_runs n) - 100000$$),
+  (14, 'job_runs', 'job_runs', $$d.finished_at < private.now() - interval '7 days' or d.id <= (select max(n.id)
+      from core.job_runs n) - 100000$$),
   (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
   -- a full bucket is the same as none
   (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()'),
   (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)'),
   (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$),
-  (19, 'ocpi_cdrs', 'ocpi_cdrs', 'd.received_at < private.dutch_midnight(:border)')) as deletion (step, kind, of_table, due);
+  (19, 'ocpi_cdrs', 'ocpi_cdrs', 'd.received_at < private.dutch_midnight(:border)')) as deletion (step, kind,
+      of_table, due);
 comment on view core.deletions is
-  'Which rows we delete one by one. due is a condition on rows d of a table of core; rows from before the day :border need not be kept. A kind is deleted step by step.';
+  'Which rows we delete one by one. due is a condition on rows d of a table of core; rows from before the day :border '
+  'need not be kept. A kind is deleted step by step.';

@@ -1,6 +1,7 @@
 -- A customer's year: sales and payments. For the operator, and as a document for the customer.
 
--- The sales and payments of a customer in a calendar year; the fee includes its VAT. Only definers call it: the batch is the service's.
+-- The sales and payments of a customer in a calendar year; the fee includes its VAT. Only definers call it: the batch
+-- is the service's.
 create function private.yearly_overview(account core.accounts, year int) returns json
 language plpgsql stable
 as $$
@@ -8,14 +9,16 @@ begin
   return (
     with sold as (
       -- sold in that year, or taken back in it
-      select k.at, b.quarter, s.price, a.ere / r.ere_per_kwh * k.sign as kwh, a.ere * k.sign as ere, a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
+      select k.at, b.quarter, s.price, a.ere / r.ere_per_kwh * k.sign as kwh, a.ere * k.sign as ere,
+          a.gross * k.sign as gross, a.fee * k.sign as fee, a.net * k.sign as net
         from core.allocations a
         join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
         join core.bookings b on b.partner_id = s.partner_id and b.id = s.booking_id
         join core.booking_rows r on r.partner_id = a.partner_id and r.id = a.row_id
         left join core.sale_reversals v on v.partner_id = a.partner_id and v.id = a.reversal_id
         cross join lateral (values (s.sold_on, 1), (private.dutch_day(v.reversed_at), -1)) k (at, sign)
-       where a.partner_id = account.partner_id and a.account_id = account.id and extract(year from k.at) = yearly_overview.year
+       where a.partner_id = account.partner_id and a.account_id = account.id
+           and extract(year from k.at) = yearly_overview.year
     ), payment as (
       select private.dutch_day(l.paid_at) as at, p.amount, l.account_id is null as to_partner, l.iban_last4, l.id
         from core.payout_parts p
@@ -24,16 +27,21 @@ begin
          and extract(year from private.dutch_day(l.paid_at)) = yearly_overview.year
     )
     select json_build_object(
-      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR', 'kwh_sold', round(coalesce(sum(s.kwh), 0), 3),
-      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0), 'net_eur', coalesce(sum(s.net), 0),
+      'account_id', account.id, 'year', yearly_overview.year, 'currency', 'EUR', 'kwh_sold',
+          round(coalesce(sum(s.kwh), 0), 3),
+      'ere_sold', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0), 'fee_eur', coalesce(sum(s.fee), 0),
+          'net_eur', coalesce(sum(s.net), 0),
       'paid_eur', (select coalesce(sum(p.amount), 0) from payment p),
       'sales', (select coalesce(json_agg(json_build_object(
-                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'kwh', round(q.kwh, 3), 'ere', q.ere, 'gross_eur', q.gross,
+                  'sold_on', q.at, 'quarter', private.quarter_name(q.quarter), 'price_per_ere_eur', q.price, 'kwh',
+                      round(q.kwh, 3), 'ere', q.ere, 'gross_eur', q.gross,
                   'fee_eur', q.fee, 'net_eur', q.net) order by q.at, q.quarter, q.price, q.ere < 0), '[]')
-                  from (select o.at, o.quarter, o.price, sum(o.kwh) as kwh, sum(o.ere) as ere, sum(o.gross) as gross, sum(o.fee) as fee, sum(o.net) as net
+                  from (select o.at, o.quarter, o.price, sum(o.kwh) as kwh, sum(o.ere) as ere, sum(o.gross) as gross,
+                        sum(o.fee) as fee, sum(o.net) as net
                           from sold o group by o.at, o.quarter, o.price, sign(o.ere)) q),
       'payments', (select coalesce(json_agg(json_build_object(
-                     'paid_on', p.at, 'amount_eur', p.amount, 'to', case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4,
+                     'paid_on', p.at, 'amount_eur', p.amount, 'to',
+                         case when p.to_partner then 'cpo' else 'customer' end, 'iban', '**** ' || p.iban_last4,
                      'reference', private.payment_reference(p.id))
                      order by p.at), '[]') from payment p))
       from sold s);
@@ -53,7 +61,8 @@ begin
       'overview', private.yearly_overview(account, year)));
 end $$;
 comment on function private.overview_content(core.accounts, int) is
-  'What the document of a customer''s year says: {locale, customer, logo, cpo, overview}; cpo only if it settles with them. Definer, as private.yearly_overview.';
+  'What the document of a customer''s year says: {locale, customer, logo, cpo, overview}; cpo only if it settles with '
+  'them. Definer, as private.yearly_overview.';
 
 create function private.overview_years(account core.accounts) returns setof int
 language sql stable security definer
@@ -83,12 +92,14 @@ declare
   said     text;
   document core.documents;
 begin
-  perform private.refuse_if('statement_not_found', account.id is null or year not in (select private.overview_years(account)));
+  perform private.refuse_if('statement_not_found',
+                            account.id is null or year not in (select private.overview_years(account)));
   said := encode(sha256(convert_to(private.overview_content(account, year)::text, 'UTF8')), 'hex');
   insert into core.documents (partner_id, account_id, owner_id, year, year_sha256)
   values (account.partner_id, account.id, account.owner_id, overview_document.year, said)
   on conflict on constraint documents_year_key do update
-    set year_sha256 = excluded.year_sha256, pdf = null, sha256 = null, rendered_at = null, created_at = excluded.created_at, due_at = excluded.due_at
+    set year_sha256 = excluded.year_sha256, pdf = null, sha256 = null, rendered_at = null,
+        created_at = excluded.created_at, due_at = excluded.due_at
     where documents.year_sha256 <> excluded.year_sha256;
   select * into document from core.documents d
    where d.partner_id = account.partner_id and d.account_id = account.id and d.year = overview_document.year;

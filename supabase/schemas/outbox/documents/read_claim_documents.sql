@@ -9,7 +9,8 @@ declare
 begin
   perform private.act_as(caller, 'anyone');
   draft := private.enter_draft((request ->> 'draft_id')::uuid, false);
-  perform private.refuse_if('claim_not_open', private.draft_state(draft) is distinct from 'active' or not private.is_proven(draft, request -> 'session'));
+  perform private.refuse_if('claim_not_open', private.draft_state(draft) is distinct from 'active'
+                            or not private.is_proven(draft, request -> 'session'));
   perform private.enter_account(draft);
   return draft;
 end $$;
@@ -23,9 +24,11 @@ begin
   return private.mandate_document((
     select m.id from core.mandates m
       join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-     where m.partner_id = private.partner_id() and m.id = (request ->> 'mandate_id')::uuid and c.account_id = draft.account_id));
+     where m.partner_id = private.partner_id() and m.id = (request ->> 'mandate_id')::uuid
+         and c.account_id = draft.account_id));
 end $$;
-comment on function api.read_claim_mandate(jsonb, jsonb) is 'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
+comment on function api.read_claim_mandate(jsonb, jsonb) is
+  'The document of a claim''s mandate: {draft_id, session, mandate_id} to private.mandate_document.';
 
 -- private.kept_document of a payout, of one account or of any that the transaction may read.
 create function private.statement_document(line_id uuid, account uuid default null) returns json

@@ -32,13 +32,16 @@ begin
   select d.* into document
     from core.documents d
     join core.invoices i on i.partner_id = d.partner_id and i.id = d.invoice_id
-   where d.partner_id = private.partner_id() and d.invoice_id is not null and private.invoice_number(i) = request ->> 'number';
+   where d.partner_id = private.partner_id() and d.invoice_id is not null
+       and private.invoice_number(i) = request ->> 'number';
   perform private.refuse_if('invoice_not_found', document.id is null);
   return private.kept_document(document, 'invoice-' || (request ->> 'number'));
 end $$;
-comment on function api.read_invoice(jsonb, jsonb) is 'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
+comment on function api.read_invoice(jsonb, jsonb) is
+  'GET /partner/invoices/{invoice_number}: {number} to private.kept_document.';
 
--- private.kept_document of a customer's part of a payment to the CPO. Refused with settlement_not_found if the transaction may read none.
+-- private.kept_document of a customer's part of a payment to the CPO. Refused with settlement_not_found if the
+-- transaction may read none.
 create function private.settlement_document(part uuid) returns json
 language plpgsql stable
 as $$
@@ -47,7 +50,8 @@ declare
 begin
   select d.* into document from core.documents d where d.partner_id = private.partner_id() and d.part_id = part;
   perform private.refuse_if('settlement_not_found', document.id is null);
-  return private.kept_document(document, concat_ws('-', 'settlement', private.dutch_day(document.created_at), left(document.account_id::text, 8)));
+  return private.kept_document(document, concat_ws('-', 'settlement', private.dutch_day(document.created_at),
+                                                   left(document.account_id::text, 8)));
 end $$;
 
 create function api.read_settlement(caller jsonb, request jsonb) returns json
@@ -58,4 +62,5 @@ begin
   return private.settlement_document((request ->> 'settlement_id')::uuid);
 end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
-  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found until the payment is made.';
+  'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found '
+  'until the payment is made.';

@@ -6,22 +6,28 @@ language plpgsql stable
 as $$
 begin
   return (exists (select from core.webhook_retries r
-                   where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at = '-infinity')
+                   where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id
+                       and r.next_attempt_at = '-infinity')
       or case when endpoint.failures >= 5 then endpoint.probe_at <= private.now()
               else exists (select from core.webhook_retries r
-                            where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now())
-                or exists (select from core.events e where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence is null)
+                            where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id
+                                and r.next_attempt_at <= private.now())
+                or exists (select from core.events e where e.partner_id = endpoint.partner_id
+                           and e.owner_id = endpoint.owner_id and e.sequence is null)
                 or exists (select from core.events e
-                            where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to) end)
+                            where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id
+                                and e.sequence > endpoint.delivered_to) end)
      -- what GET /v1/events refuses is not sent either
      and exists (select from core.partners p where p.id = endpoint.partner_id and p.is_active)
      and (endpoint.owner_id = endpoint.partner_id
           or exists (select from core.oauth_clients c
-                      where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null and 'cpo:accounts:read' = any (c.scopes)));
+                      where c.partner_id = endpoint.partner_id and c.id = endpoint.owner_id and c.disabled_at is null
+                          and 'cpo:accounts:read' = any (c.scopes)));
 end $$;
 
 -- What to send to an endpoint next: pings, due retries and replays, then the next events of the log.
-create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text, most int) returns jsonb
+create function private.posts_of(endpoint core.webhook_endpoints, head core.event_heads, key text,
+                                 most int) returns jsonb
 language plpgsql stable
 as $$
 begin
@@ -29,29 +35,38 @@ begin
     with retry as (
       select r.event_id, r.attempts, r.next_attempt_at, e as event
         from core.webhook_retries r
-        left join core.events e on e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since()
+        left join core.events e on e.partner_id = r.partner_id and e.id = r.event_id
+            and e.created_at > private.events_kept_since()
        where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at <= private.now()
        order by r.next_attempt_at limit most
     ), turn as (
       select e.id as event_id, e as event, e.sequence
         from core.events e
-       where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
+       where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id
+           and e.sequence > endpoint.delivered_to and e.sequence <= head.sequence
          and e.created_at > private.events_kept_since() and (endpoint.types is null or e.type = any (endpoint.types))
          and private.is_shown(e, not endpoint.pseudonymous)
        order by e.sequence limit most
     ), post as (
-      select r.event_id, r.event, r.attempts + 1 as attempt, true as again, case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
+      select r.event_id, r.event, r.attempts + 1 as attempt, true as again,
+          case when r.next_attempt_at = '-infinity' then 0 else 2 end as rank,
              r.next_attempt_at, null::bigint as sequence from retry r
       union all
       -- every other probe sends the next event of the log: the receiver may fail on one event alone
-      select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1 else 3 end, null, t.sequence from turn t
+      select t.event_id, t.event, 1, false, case when endpoint.failures >= 5 and endpoint.failures % 2 = 1 then 1
+                                                 else 3 end, null, t.sequence from turn t
     )
     select coalesce(jsonb_agg(jsonb_build_object(
              'event_id', p.event_id, 'attempt', p.attempt, 'again', p.again, 'sequence', p.sequence,
              'type', coalesce((p.event).type, 'ping'),
-             'body', case when (p.event).id is null then jsonb_build_object('type', 'ping', 'timestamp', private.iso(private.now()), 'data', '{}'::jsonb)
-                          else jsonb_build_object('type', (p.event).type, 'timestamp', private.iso((p.event).created_at), 'sequence', (p.event).sequence,
-                                                  'data', private.event_data(p.event, not endpoint.pseudonymous, key)) end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
+             'body', case when (p.event).id is null then jsonb_build_object('type', 'ping',
+                                                                            'timestamp', private.iso(private.now()),
+                                                                            'data', '{}'::jsonb)
+                          else jsonb_build_object('type', (p.event).type,
+                                                  'timestamp', private.iso((p.event).created_at), 'sequence',
+                                                  (p.event).sequence,
+                                                  'data', private.event_data(p.event, not endpoint.pseudonymous, key))
+                                                      end) order by p.rank, p.next_attempt_at, p.sequence), '[]')
       from (select * from post p order by p.rank, p.next_attempt_at, p.sequence limit most) p);
 end $$;
 
@@ -67,10 +82,12 @@ declare
 begin
   for endpoint in
     with leased as (
-      update core.webhook_endpoints e set lease_id = gen_random_uuid(), lease_until = private.now() + interval '60 seconds'
+      update core.webhook_endpoints e set lease_id = gen_random_uuid(),
+          lease_until = private.now() + interval '60 seconds'
        where (e.partner_id, e.id) in (
          select w.partner_id, w.id from core.webhook_endpoints w
-          where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now()) and private.webhook_is_due(w)
+          where w.status = 'enabled' and (w.lease_until is null or w.lease_until <= private.now())
+              and private.webhook_is_due(w)
           order by w.lease_until nulls first limit size for update skip locked)
       returning e.*)
     -- two workers that number the same logs lock them in one order
@@ -85,37 +102,48 @@ begin
     -- drops retries of deleted events, among the next fifty only, because many may wait
     delete from core.webhook_retries r
      using (select n.event_id from core.webhook_retries n
-             where n.partner_id = endpoint.partner_id and n.endpoint_id = endpoint.id and n.next_attempt_at > '-infinity' and n.next_attempt_at <= private.now()
+             where n.partner_id = endpoint.partner_id and n.endpoint_id = endpoint.id
+                 and n.next_attempt_at > '-infinity' and n.next_attempt_at <= private.now()
              order by n.next_attempt_at limit 50) n
      where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = n.event_id
-       and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id and e.created_at > private.events_kept_since());
+       and not exists (select from core.events e where e.partner_id = r.partner_id and e.id = r.event_id
+                       and e.created_at > private.events_kept_since());
     posts := private.posts_of(endpoint, head, key, case when endpoint.failures >= 5 then 1 else 50 end);
     if jsonb_array_length(posts) = 0 then
       -- the new events are of other types, and no retry is due
       update core.webhook_endpoints e
-         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end, lease_id = case when more then e.lease_id end,
-             lease_until = case when more then e.lease_until else private.now() end, probe_at = null, failures = case when endpoint.failures >= 5 then 4 else e.failures end
+         set delivered_to = case when endpoint.failures < 5 then head.sequence else e.delivered_to end,
+             lease_id = case when more then e.lease_id end,
+             lease_until = case when more then e.lease_until else private.now() end, probe_at = null,
+                 failures = case when endpoint.failures >= 5 then 4 else e.failures end
        where e.partner_id = endpoint.partner_id and e.id = endpoint.id;
     end if;
     -- without posts too, if the next turn reads the rest of the log
     if more or jsonb_array_length(posts) > 0 then
       leased := leased || jsonb_build_object(
-        'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url', endpoint.url, 'posts', posts,
-        'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext, 'key_id', endpoint.secret_key_id))
+        'partner_id', endpoint.partner_id, 'webhook_id', endpoint.id, 'lease_id', endpoint.lease_id, 'url',
+            endpoint.url, 'posts', posts,
+        'secrets', jsonb_build_array(jsonb_build_object('ciphertext', endpoint.secret_ciphertext,
+                                                        'key_id', endpoint.secret_key_id))
                    || case when endpoint.previous_until > private.now()
-                           then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext, 'key_id', endpoint.previous_key_id)) else '[]' end);
+                           then jsonb_build_array(jsonb_build_object('ciphertext', endpoint.previous_ciphertext,
+                                                                     'key_id', endpoint.previous_key_id))
+                                                                     else '[]' end);
     end if;
   end loop;
   return leased;
 end $$;
 comment on function private.lease_webhooks(int, text) is
-  'Leases endpoints with something to send, each for a minute, with at most fifty events. A failing endpoint gets one event. Definer: every tenant at once.';
+  'Leases endpoints with something to send, each for a minute, with at most fifty events. A failing endpoint gets one '
+  'event. Definer: every tenant at once.';
 
 create function api.lease_webhooks(caller jsonb, batch jsonb) returns json
 language sql security definer
-as $$ select private.act_as(caller, 'worker'); select private.lease_webhooks((batch ->> 'size')::int, batch ->> 'key')::json; $$;
+as $$ select private.act_as(caller, 'worker'); select private.lease_webhooks((batch ->> 'size')::int,
+                                                                             batch ->> 'key')::json; $$;
 comment on function api.lease_webhooks(jsonb, jsonb) is
-  'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, attempt, again, sequence, type, body}]}].';
+  'The next endpoints to send to: {size, key} to [{partner_id, webhook_id, lease_id, url, secrets, posts: [{event_id, '
+  'attempt, again, sequence, type, body}]}].';
 grant execute on function api.lease_webhooks(jsonb, jsonb) to edge_slow;
 
 -- The delay before an event is sent again after this failed attempt; null after the tenth.
@@ -123,7 +151,8 @@ create function private.webhook_delay(attempt int) returns interval
 language sql volatile
 as $$
   -- a tenth more or less: events that failed together are retried apart
-  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours', '24 hours']::interval[])[attempt]
+  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '14 hours', '20 hours',
+                '24 hours']::interval[])[attempt]
          * (0.9 + random() * 0.2)
 $$;
 
@@ -149,7 +178,8 @@ begin
     endpoint.warnings := 0;
     endpoint.probe_at := null;
     if again then
-      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id
+          and r.event_id = event;
     end if;
   else
     endpoint.failures := greatest(endpoint.failures + 1, case when unsigned then 5 end);
@@ -162,7 +192,8 @@ begin
         * coalesce((array['5 seconds', '1 minute', '5 minutes']::interval[])[endpoint.failures - 4], '10 minutes'));
     end if;
     if result ->> 'type' = 'ping' then
-      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.event_id = event;
+      delete from core.webhook_retries r where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id
+          and r.event_id = event;
     elsif again and probing then
       -- this attempt probed the receiver, so it does not count for the event; the next probe sends another event
       next := endpoint.probe_at;
@@ -185,26 +216,32 @@ begin
   if not again and (succeeded or endpoint.failures < 5) and (result ->> 'status')::int is distinct from 410 then
     endpoint.delivered_to := greatest(endpoint.delivered_to, (result ->> 'sequence')::bigint);
   end if;
-  insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms, error, next_attempt_at)
-  values (endpoint.partner_id, endpoint.id, event, result ->> 'type', attempt, (result ->> 'at')::timestamptz, (result ->> 'status')::int,
+  insert into core.webhook_attempts (partner_id, endpoint_id, event_id, type, attempt, at, status, ms, error,
+                                     next_attempt_at)
+  values (endpoint.partner_id, endpoint.id, event, result ->> 'type', attempt, (result ->> 'at')::timestamptz,
+          (result ->> 'status')::int,
           (result ->> 'ms')::int, left(result ->> 'error', 200), next);
   return endpoint;
 end $$;
 
--- Mails managers and operator that an endpoint fails, or that we disabled it. In production at most ten times a day for each log.
+-- Mails managers and operator that an endpoint fails, or that we disabled it. In production at most ten times a day for
+-- each log.
 create function private.warn_of_webhook(endpoint core.webhook_endpoints, warning text, operator text) returns void
 language plpgsql
 as $$
 begin
   -- the owner of an endpoint can make it fail, and enable it, as often as they like
-  if not private.is_sandbox() and not exists (select from private.take_mails(array['webhooks:' || endpoint.owner_id], 'webhook', 'mail_kind', 'mail_kind')) then
+  if not private.is_sandbox() and not exists (select from private.take_mails(array['webhooks:' || endpoint.owner_id],
+                                                                             'webhook', 'mail_kind', 'mail_kind')) then
     return;
   end if;
   perform private.set_tenant(endpoint.partner_id);
   perform private.enqueue_mails(jsonb_build_object('template', 'webhook_' || warning, 'locale', 'nl'), (
     select jsonb_agg(jsonb_build_object(
-             'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':' || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
-             'content', jsonb_build_object('partner_name', p.name, 'url', endpoint.url, 'since', private.iso(endpoint.failing_since))))
+             'recipient', t.email, 'cause', 'webhook_' || warning || ':' || endpoint.id || ':'
+                 || private.iso(endpoint.failing_since) || ':' || endpoint.warnings || ':' || t.email,
+             'content', jsonb_build_object('partner_name', p.name, 'url', endpoint.url,
+                                           'since', private.iso(endpoint.failing_since))))
       from core.partners p
       cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select operator) t
      where p.id = endpoint.partner_id and t.email is not null));
@@ -229,7 +266,8 @@ begin
     gone := gone or (result ->> 'status')::int = 410;
   end loop;
   update core.webhook_endpoints e
-     set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error, probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
+     set failures = endpoint.failures, failing_since = endpoint.failing_since, last_error = endpoint.last_error,
+         probe_at = endpoint.probe_at, delivered_to = endpoint.delivered_to,
          warnings = case when endpoint.failing_since <= private.now() - interval '96 hours' then 2
                          when endpoint.failing_since <= private.now() - interval '24 hours' then 1 else 0 end,
          -- an endpoint that just had its turn goes to the end of the queue
@@ -239,7 +277,8 @@ begin
   if endpoint.status = 'disabled' or endpoint.last_error = 'secret_unreadable' then
     return true;
   elsif gone or endpoint.failing_since <= private.now() - interval '5 days' then
-    perform private.set_tenant(endpoint.partner_id), private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
+    perform private.set_tenant(endpoint.partner_id),
+        private.disable_webhook(endpoint, case when gone then 'gone' else 'failing' end);
     perform private.warn_of_webhook(endpoint, 'disabled', operator);
   elsif endpoint.failing_since <= private.now() - interval '96 hours' and endpoint.warnings < 2
      or endpoint.failing_since <= private.now() - interval '24 hours' and endpoint.warnings < 1 then
@@ -248,7 +287,9 @@ begin
   return true;
 end $$;
 comment on function private.settle_webhook(jsonb, text) is
-  'Stores the results of a leased endpoint, and ends the lease. An answer of 410 disables it, and so do five days without a success. Mails go out after 24 and 96 hours. False: the caller has lost the lease. Definer: every tenant at once.';
+  'Stores the results of a leased endpoint, and ends the lease. An answer of 410 disables it, and so do five days '
+  'without a success. Mails go out after 24 and 96 hours. False: the caller has lost the lease. Definer: every tenant '
+  'at once.';
 
 create function api.settle_webhook(caller jsonb, settled jsonb) returns json
 language plpgsql security definer
@@ -258,5 +299,6 @@ begin
   return json_build_object('settled', private.settle_webhook(settled, settled ->> 'operator'));
 end $$;
 comment on function api.settle_webhook(jsonb, jsonb) is
-  'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';
+  'Stores the results of an endpoint: {partner_id, webhook_id, lease_id, results: [{event_id, type, attempt, again, '
+  'sequence, at, status, ms, error, retry_after}], operator} to {settled}. operator is an address to warn too.';
 grant execute on function api.settle_webhook(jsonb, jsonb) to edge_slow;

@@ -1,4 +1,5 @@
--- /partner/webhooks: by a person who manages the partner, never by a key, because data goes there. /v1/webhooks: by a CPO client, its own.
+-- /partner/webhooks: by a person who manages the partner, never by a key, because data goes there. /v1/webhooks: by a
+-- CPO client, its own.
 
 -- First line of what changes an endpoint: the caller is a client, or a person who manages the partner.
 create function private.act_on_webhooks(caller jsonb) returns void
@@ -34,7 +35,8 @@ create function private.own_webhooks() returns json
 language plpgsql stable
 as $$
 begin
-  return (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]') from core.webhook_endpoints e
+  return (select coalesce(json_agg(private.webhook_json(e) order by e.created_at, e.id), '[]')
+          from core.webhook_endpoints e
            where e.partner_id = private.partner_id() and e.owner_id = private.log_owner());
 end $$;
 
@@ -62,14 +64,16 @@ begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.webhook_json(private.shown_webhook(query ->> 'webhook_id'));
 end $$;
-comment on function api.read_webhook(jsonb, jsonb) is 'GET /partner/webhooks/{webhook_id} and /v1/…: {webhook_id} to the endpoint.';
+comment on function api.read_webhook(jsonb, jsonb) is
+  'GET /partner/webhooks/{webhook_id} and /v1/…: {webhook_id} to the endpoint.';
 
 create function api.read_webhook_attempts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
-  return json_build_object('attempts', private.newest_attempts(private.shown_webhook(query ->> 'webhook_id'), (query ->> 'limit')::int));
+  return json_build_object('attempts', private.newest_attempts(private.shown_webhook(query ->> 'webhook_id'),
+                                                               (query ->> 'limit')::int));
 end $$;
 comment on function api.read_webhook_attempts(jsonb, jsonb) is
   'GET /partner/webhooks/{webhook_id}/attempts and /v1/…: {webhook_id, limit} to {attempts}, newest first.';
@@ -85,24 +89,29 @@ begin
   before := private.own_webhook(input ->> 'webhook_id');
   update core.webhook_endpoints e
      set url = coalesce(input ->> 'url', e.url),
-         types = case when input ? 'types' then (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t) else e.types end
+         types = case when input ? 'types' then (select array_agg(t)
+                                                 from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t)
+                                                 else e.types end
    where e.partner_id = before.partner_id and e.id = before.id returning * into endpoint;
   if endpoint = before then
     return private.webhook_json(before);
   elsif endpoint.url <> before.url then
-    -- What an application redirects is no more than what it may read. Another receiver is tried at once, and whoever is sending to the one
-    -- before says nothing of it any more.
+    -- What an application redirects is no more than what it may read. Another receiver is tried at once, and whoever is
+    -- sending to the one before says nothing of it any more.
     update core.webhook_endpoints e
        set pseudonymous = e.pseudonymous or not private.is_partner_itself(),
-           failures = 0, failing_since = null, last_error = null, warnings = 0, probe_at = null, lease_id = null, lease_until = null
+           failures = 0, failing_since = null, last_error = null, warnings = 0, probe_at = null, lease_id = null,
+               lease_until = null
      where e.partner_id = before.partner_id and e.id = before.id returning * into endpoint;
   end if;
   perform private.audit('webhook.updated', endpoint.id, jsonb_build_object('changed', to_jsonb(array_remove(array[
-    case when endpoint.url <> before.url then 'url' end, case when endpoint.types is distinct from before.types then 'types' end], null))));
+    case when endpoint.url <> before.url then 'url' end,
+        case when endpoint.types is distinct from before.types then 'types' end], null))));
   return private.webhook_json(endpoint);
 end $$;
 comment on function api.update_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint. types null is all. Its position stays, and what waits goes to the new address.';
+  'POST /partner/webhooks/{webhook_id}/update and /v1/…: {webhook_id, url?, types?} to the endpoint. types null is '
+  'all. Its position stays, and what waits goes to the new address.';
 
 create function api.create_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -110,7 +119,9 @@ as $$
   select private.act_on_webhooks(caller), private.require_recent_sign_in();
   select private.webhook_json(private.add_webhook(private.log_owner(), input));
 $$;
-comment on function api.create_webhook(jsonb, jsonb) is 'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is sealed before it comes here.';
+comment on function api.create_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks and /v1/webhooks: {id, url, types, secret, secret_id, from} to the endpoint. The secret is '
+  'sealed before it comes here.';
 
 create function api.rotate_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -118,7 +129,8 @@ as $$
   select private.act_on_webhooks(caller), private.require_recent_sign_in();
   select private.webhook_json(private.rotate_webhook(private.own_webhook(input ->> 'webhook_id'), input));
 $$;
-comment on function api.rotate_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
+comment on function api.rotate_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/rotate and /v1/…: {webhook_id, secret, secret_id, now} to the endpoint.';
 
 create function api.switch_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -129,9 +141,12 @@ begin
   perform private.act_on_webhooks(caller);
   endpoint := private.own_webhook(input ->> 'webhook_id');
   return private.webhook_json(case when (input ->> 'enable')::boolean then private.enable_webhook(endpoint)
-                                                                      else private.disable_webhook(endpoint, case when private.owner_id() is null then 'manager' else 'client' end) end);
+                                                                      else private.disable_webhook(endpoint,
+                                                                          case when private.owner_id() is null
+                                                                          then 'manager' else 'client' end) end);
 end $$;
-comment on function api.switch_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/enable and disable and /v1/…: {webhook_id, enable} to the endpoint.';
+comment on function api.switch_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/enable and disable and /v1/…: {webhook_id, enable} to the endpoint.';
 
 create function api.revoke_webhook(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -141,12 +156,15 @@ begin
   perform private.revoke_webhook(private.own_webhook(input ->> 'webhook_id'));
   return json_build_object('ok', true);
 end $$;
-comment on function api.revoke_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
+comment on function api.revoke_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/revoke and /v1/…: {webhook_id}. Drops what was still to be sent.';
 
 create function api.replay_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
-as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'), input); $$;
-comment on function api.replay_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'),
+                                                                            input); $$;
+comment on function api.replay_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -154,7 +172,8 @@ as $$
   select private.act_on_webhooks(caller);
   select json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 $$;
-comment on function api.ping_webhook(jsonb, jsonb) is 'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
+comment on function api.ping_webhook(jsonb, jsonb) is
+  'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
 
 create function api.pinged_webhook(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
@@ -163,7 +182,8 @@ begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
-comment on function api.pinged_webhook(jsonb, jsonb) is 'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
+comment on function api.pinged_webhook(jsonb, jsonb) is
+  'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
 
 create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -171,8 +191,11 @@ as $$
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   return json_build_object('attempts', (
-    select coalesce(json_agg(private.attempt_json(a) || jsonb_build_object('webhook_id', a.endpoint_id, 'url', e.url) order by a.id desc), '[]')
-      from (select * from core.webhook_attempts a where a.partner_id = private.partner_id() order by a.id desc limit (query ->> 'limit')::int) a
+    select coalesce(json_agg(private.attempt_json(a) || jsonb_build_object('webhook_id', a.endpoint_id, 'url', e.url)
+                             order by a.id desc), '[]')
+      from (select * from core.webhook_attempts a where a.partner_id = private.partner_id()
+            order by a.id desc limit (query ->> 'limit')::int) a
       join core.webhook_endpoints e on e.partner_id = a.partner_id and e.id = a.endpoint_id));
 end $$;
-comment on function api.list_webhook_attempts(jsonb, jsonb) is 'GET /sandbox/v1/webhooks: {limit} to {attempts} of all endpoints of the partner and of its clients, newest first.';
+comment on function api.list_webhook_attempts(jsonb, jsonb) is
+  'GET /sandbox/v1/webhooks: {limit} to {attempts} of all endpoints of the partner and of its clients, newest first.';

@@ -1,7 +1,9 @@
--- Notices: what a customer is told after signing. Written in the transaction of the change; the worker makes a mail of each.
+-- Notices: what a customer is told after signing. Written in the transaction of the change; the worker makes a mail of
+-- each.
 
 -- Has a customer of this tenant told by mail, once for a cause. A customer without an e-mail address is not told.
-create function private.notify(account uuid, kind text, cause text, details jsonb default '{}', connection uuid default null) returns void
+create function private.notify(account uuid, kind text, cause text, details jsonb default '{}',
+                               connection uuid default null) returns void
 language sql
 as $$
   insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
@@ -22,7 +24,8 @@ as $$
                              and h.mid_eligible is distinct from false) then 'charger' end], null)
 $$;
 
--- What a notice says now. Null if nothing is left to say: the missing thing was given, or the mandate was renewed or ended.
+-- What a notice says now. Null if nothing is left to say: the missing thing was given, or the mandate was renewed or
+-- ended.
 create function private.notice_details(notice core.notices) returns jsonb
 language plpgsql stable
 as $$
@@ -30,11 +33,14 @@ declare
   missing text[];
 begin
   if notice.kind = 'something_missing' then
-    select private.still_missing(a) into missing from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id;
+    select private.still_missing(a) into missing from core.accounts a where a.partner_id = notice.partner_id
+        and a.id = notice.account_id;
     return case when cardinality(missing) > 0 then jsonb_build_object('missing', missing) end;
   elsif notice.kind = 'payout_iban_changed' and not notice.details ? 'iban_last4' then
-    return (select jsonb_build_object('iban_last4', a.iban_last4) from core.accounts a where a.partner_id = notice.partner_id and a.id = notice.account_id);
-  elsif notice.kind = 'mandate_ending' and private.signed_until(notice.connection_id) is distinct from (notice.details ->> 'valid_until')::date
+    return (select jsonb_build_object('iban_last4', a.iban_last4) from core.accounts a
+            where a.partner_id = notice.partner_id and a.id = notice.account_id);
+  elsif notice.kind = 'mandate_ending'
+      and private.signed_until(notice.connection_id) is distinct from (notice.details ->> 'valid_until')::date
      or notice.kind = 'mandate_ended' and private.signed_until(notice.connection_id) is not null then
     return null;
   end if;
@@ -54,8 +60,10 @@ begin
              'notice_id', notice.id,
              'notice', details || jsonb_build_object('kind', notice.kind),
              'locale', coalesce(
-               (select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
-                 where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null order by m.created_at desc limit 1),
+               (select m.locale from core.mandates m join core.connections c on c.partner_id = m.partner_id
+                and c.id = m.connection_id
+                 where c.partner_id = a.partner_id and c.account_id = a.id and m.locale is not null
+                     order by m.created_at desc limit 1),
                d.locale, p.locale, 'nl'),
              'full_name', s.full_name,
              'partner_name', p.name,
@@ -64,12 +72,15 @@ begin
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
              'may_sign_in', case when notice.kind not like 'payout\_%' then false
-                                 when a.user_id is not null then private.login_stands(a.user_id) else private.signs(s.email) end,
-             'may_sign', notice.kind in ('mandate_ending', 'mandate_ended') and private.may_sign_again(notice.connection_id))
+                                 when a.user_id is not null then private.login_stands(a.user_id)
+                                     else private.signs(s.email) end,
+             'may_sign', notice.kind in ('mandate_ending', 'mandate_ended')
+                 and private.may_sign_again(notice.connection_id))
       from core.accounts a
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id and s.email is not null
       left join lateral (
-        select d.* from core.drafts d where d.user_id = a.user_id and d.account_id = a.id and d.status = 'active' limit 1) d on true
+        select d.* from core.drafts d where d.user_id = a.user_id and d.account_id = a.id
+            and d.status = 'active' limit 1) d on true
       left join core.attributions t on t.partner_id = d.partner_id and t.user_id = d.user_id
       join core.partners p on p.id = coalesce(t.partner_id, a.partner_id)
      where a.partner_id = notice.partner_id and a.id = notice.account_id and details is not null);
@@ -86,7 +97,8 @@ begin
   for notice in
     update core.notices n set due_at = private.now() + interval '5 minutes'
      where (n.partner_id, n.id) in (
-       select d.partner_id, d.id from core.notices d where d.due_at <= private.now() order by d.due_at limit size for update skip locked)
+       select d.partner_id, d.id from core.notices d where d.due_at <= private.now()
+         order by d.due_at limit size for update skip locked)
     returning *
   loop
     perform private.set_tenant(notice.partner_id);
@@ -100,13 +112,15 @@ begin
   return posts;
 end $$;
 comment on function private.due_notices(int) is
-  'The next notices to mail, each leased for five minutes. Definer: every tenant at once, and a person''s draft is in its partner''s tenant.';
+  'The next notices to mail, each leased for five minutes. Definer: every tenant at once, and a person''s draft is in '
+  'its partner''s tenant.';
 
 create function api.due_notices(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.due_notices((batch ->> 'size')::int)::json; $$;
 comment on function api.due_notices(jsonb, jsonb) is
-  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, account, draft_id, may_sign_in, may_sign}].';
+  'The next notices to mail: {size} to [{partner_id, notice_id, notice, locale, full_name, partner_name, brand, '
+  'account, draft_id, may_sign_in, may_sign}].';
 grant execute on function api.due_notices(jsonb, jsonb) to edge_slow;
 
 create function private.mail_notice(post jsonb) returns boolean
@@ -132,17 +146,20 @@ begin
       -- until the January after it: who signs then loses no month
       private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
   end if;
-  select s.email into email from core.signatories s where s.partner_id = notice.partner_id and s.account_id = notice.account_id;
+  select s.email into email from core.signatories s where s.partner_id = notice.partner_id
+      and s.account_id = notice.account_id;
   if post ->> 'draft_id' is not null then
     -- beside the other mail of the claim, which its partner sees on the sandbox
     perform private.set_tenant((private.draft_by_id((post ->> 'draft_id')::uuid)).partner_id);
   end if;
-  perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:' else 'claim_notice:' end || notice.id)
+  perform private.enqueue_mail(post -> 'mail', email, case when post ->> 'draft_id' is null then 'notice:'
+                                                           else 'claim_notice:' end || notice.id)
     where email is not null;
   return true;
 end $$;
 comment on function private.mail_notice(jsonb) is
-  'Puts the mail of a notice in the outbox, once. With token_hash it has a link to sign by. Definer: every tenant at once.';
+  'Puts the mail of a notice in the outbox, once. With token_hash it has a link to sign by. Definer: every tenant at '
+  'once.';
 
 create function api.mail_notices(caller jsonb, posts jsonb) returns json
 language sql security definer
@@ -152,5 +169,6 @@ as $$
     select count(*) filter (where private.mail_notice(p.post)) from jsonb_array_elements(posts) as p (post)));
 $$;
 comment on function api.mail_notices(jsonb, jsonb) is
-  'Mails due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is of the mail''s link to sign by, or null.';
+  'Mails due notices: [{partner_id, notice_id, draft_id, token_hash, mail}] to {mailed}. token_hash is of the mail''s '
+  'link to sign by, or null.';
 grant execute on function api.mail_notices(jsonb, jsonb) to edge_slow;

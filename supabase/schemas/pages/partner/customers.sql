@@ -6,11 +6,13 @@ as $$
   -- the last customer is no border: nobody comes after it
   select coalesce(jsonb_agg(jsonb_build_object('at', k.created_at, 'id', k.user_id) order by k.place), '[]')
     from (select a.created_at, a.user_id, row_number() over newest as place, lead(a.user_id) over newest as next
-            from core.attributions a where a.partner_id = partner window newest as (order by a.created_at desc, a.user_id desc)) k
+            from core.attributions a where a.partner_id = partner window newest as (order by a.created_at desc,
+                a.user_id desc)) k
    where k.place % size = 0 and k.next is not null
 $$;
 comment on function private.customer_borders(uuid, int) is
-  'The last customer of each stretch of size, except the last stretch: [{at, id}], newest first. Definer, as private.customer_page.';
+  'The last customer of each stretch of size, except the last stretch: [{at, id}], newest first. Definer, as '
+  'private.customer_page.';
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
 language plpgsql stable security definer
@@ -20,7 +22,10 @@ declare
   people_tenant constant uuid := private.people_tenant();
   key   constant bytea := private.customer_key(partner.id, query ->> 'key');
   -- of the partner's portal: these alone, and of them whoever it looks for
-  ids       constant uuid[]  := case when query ? 'ids' then array(select i::uuid from jsonb_array_elements_text(query -> 'ids') i) end;
+  ids       constant uuid[]  := case
+                                     when query ? 'ids' then array(select i::uuid
+                                                                   from jsonb_array_elements_text(query -> 'ids') i)
+                                                                   end;
   looks_for constant jsonb   := coalesce(query -> 'for', '{}');
   is_active constant boolean := (looks_for ->> 'is_active')::boolean;
   words     constant tsquery := private.search_query(looks_for ->> 'text');
@@ -35,11 +40,13 @@ begin
     with shown as (
       select a.* from core.attributions a
        where a.partner_id = partner.id and (ids is null or a.user_id = any (ids))
-         and (a.created_at, a.user_id) < (after.created_at, after.user_id) and (a.created_at, a.user_id) >= (until.created_at, until.user_id)
+         and (a.created_at, a.user_id) < (after.created_at, after.user_id)
+             and (a.created_at, a.user_id) >= (until.created_at, until.user_id)
     ), charger as (
       -- the newest, and how many there are
       select distinct on (h.user_id) h.user_id, h.brand, m.model, h.connection_type, h.mid_eligible,
-             count(*) over (partition by h.user_id order by h.created_at desc, h.id rows between unbounded preceding and unbounded following) as charger_count
+             count(*) over (partition by h.user_id order by h.created_at desc, h.id rows between unbounded preceding
+                            and unbounded following) as charger_count
         from shown k
         join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
         left join core.charger_models m on m.id = h.catalog_charger_id
@@ -47,26 +54,31 @@ begin
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
-             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status, c.mandate_status,
+             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
+                 c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
              disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
         from shown k
         left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
-        left join core.connection_mandates c on c.partner_id = people_tenant and c.account_id = b.id and c.status = 'active'
+        left join core.connection_mandates c on c.partner_id = people_tenant and c.account_id = b.id
+            and c.status = 'active'
         left join core.locations l on l.partner_id = people_tenant and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
-       order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at, c.connection_id
+       order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at,
+           c.connection_id
     ), found as (
       select k.*, case when query ? 'limit' then count(*) over () end as found from customers k
        -- by nothing that the row does not show
        where (is_active is null or coalesce(k.mandate_status = 'signed', false) = is_active)
          and (looks_for ->> 'source' is null or k.source = looks_for ->> 'source')
          and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
-         and (looks_for ->> 'registration' is null or k.is_disclosed and k.registration_status = looks_for ->> 'registration')
+         and (looks_for ->> 'registration' is null or k.is_disclosed
+              and k.registration_status = looks_for ->> 'registration')
          and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
                                           when 'without' then k.charger_count = 0
-                                          when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true else true end
+                                          when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
+                                              else true end
          and (looks_for ->> 'text' is null
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
@@ -83,20 +95,27 @@ begin
                coalesce(k.mandate_status = 'signed', false) as is_active, coalesce(k.type, 'particulier') as type) r
       cross join lateral (
         select r.customer_ref, r.external_ref, k.full_name as naam, k.email, k.phone, k.postal_code, k.street,
-               concat_ws(' ', k.house_number, k.house_number_addition) as house_number, k.city, k.registration_status, k.attached_month,
+               concat_ws(' ', k.house_number, k.house_number_addition) as house_number, k.city, k.registration_status,
+                   k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
-               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) disclosed
+               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger,
+                   null as brand_asked_at) disclosed
       cross join lateral (
         select r.customer_ref, r.external_ref, k.city, k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
-               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger, null as brand_asked_at) pseudonymous
+               k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger,
+                   null as brand_asked_at) pseudonymous
     )
     select case when query ? 'limit' then row_to_json(l) else l.customers end from listed l);
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
-  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or invited.';
+  'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
+  'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
+  'registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in '
+  'the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or '
+  'invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -111,7 +130,9 @@ begin
     borders := private.customer_borders(partner.id, (query ->> 'size')::int);
     query := query || jsonb_build_object('until', borders -> 0);
   end if;
-  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.is_partner_itself(), query));
+  return json_build_object('borders', borders, 'customers', private.customer_page(partner, private.is_partner_itself(),
+      query));
 end $$;
 comment on function api.list_customers(jsonb, jsonb) is
-  'GET /partner/customers, in stretches: {size, key} to the first one and the borders of the others, {after, until, key} to another. Answers {borders, customers}, newest first. An application that a person let in sees pseudonyms.';
+  'GET /partner/customers, in stretches: {size, key} to the first one and the borders of the others, {after, until, '
+  'key} to another. Answers {borders, customers}, newest first. An application that a person let in sees pseudonyms.';

@@ -1,4 +1,5 @@
--- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the count a minute old.
+-- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the
+-- count a minute old.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
@@ -10,10 +11,12 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what they have in the people's tenant.
+-- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what
+-- they have in the people's tenant.
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable
--- planned for the partner at hand: few customers are looked up, many are joined. Else 200 of 8,000 take 22 ms instead of 13.
+-- planned for the partner at hand: few customers are looked up, many are joined. Else 200 of 8,000 take 22 ms instead
+-- of 13.
 set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
@@ -23,7 +26,8 @@ begin
   return (
     -- a connection with each of its mandates, newest first, so that all months are joined once
     with connection as (
-      select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until, m.fee_pct * m.partner_share_pct as agreed,
+      select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until,
+          m.fee_pct * m.partner_share_pct as agreed,
              c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
              row_number() over mandates = 1 as is_first,
              -- where two mandates cover a month, the mandate signed last counts
@@ -37,18 +41,22 @@ begin
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as materialized (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
-             sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh, count(*) filter (where d.total_kwh > 0) as charged
+             sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh,
+                 count(*) filter (where d.total_kwh > 0) as charged
         from connection c
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+            and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
-         select coalesce(d.period between c.valid_from and c.covered_until and (c.covered_by_newer @> d.period) is not true, false) as covers) v
+         select coalesce(d.period between c.valid_from and c.covered_until
+                         and (c.covered_by_newer @> d.period) is not true, false) as covers) v
        group by d.period, c.is_first, d.locked, v.covers, 5
     ), booked as (
       -- a booked month earns by what its row says, any other by the mandate that covers it
       select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
         from core.booking_rows r
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id and d.period = r.period and d.locked
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id
+            and d.period = r.period and d.locked
        where r.partner_id = people_tenant and r.live and r.share_partner_id = count_dashboard.partner
        group by r.period
     ), several as (
@@ -56,14 +64,18 @@ begin
       select d.period, count(*) - count(distinct c.user_id) as too_many
         from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
         join connection c on c.user_id = k.user_id and c.is_first
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
+        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+            and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
     ), month as (
-      select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active, d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
+      select d.period, d.kwh, d.charged - coalesce(s.too_many, 0) as active,
+          d.counted_kwh * coalesce(f.ere_per_kwh, 0) as ere,
              (d.agreed_kwh + coalesce(b.agreed_kwh, 0)) * coalesce(f.ere_per_kwh, 0) as agreed_ere
-        from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh, sum(d.charged) filter (where d.is_first) as charged,
-                     coalesce(sum(d.accepted_kwh) filter (where case when d.locked then d.is_first else d.covers end), 0) as counted_kwh,
+        from (select d.period, sum(d.kwh) filter (where d.is_first) as kwh,
+              sum(d.charged) filter (where d.is_first) as charged,
+                     coalesce(sum(d.accepted_kwh) filter (where case when d.locked then d.is_first else d.covers end),
+                              0) as counted_kwh,
                      coalesce(sum(d.kwh * d.agreed), 0) as agreed_kwh
                 from delivered d group by d.period) d
         left join booked b on b.period = d.period
@@ -80,17 +92,23 @@ begin
       'as_of', private.iso(private.now()),
       'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
       'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
-      'drafts', (select json_object_agg(d.status, d.drafts order by d.place) from private.drafts_by_status(count_dashboard.partner) d),
-      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant and h.user_id = k.user_id and h.status = 'active'
+      'drafts', (select json_object_agg(d.status, d.drafts order by d.place)
+                 from private.drafts_by_status(count_dashboard.partner) d),
+      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant
+                         and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner),
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
-      'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m where m.period = date_trunc('month', today)),
+      'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m
+                         where m.period = date_trunc('month', today)),
       'ere_estimated', (select round(coalesce(sum(m.ere), 0), 2) from month m),
       -- the partner's part, by percentages, of what is not sold yet
-      'partner_share_estimated_eur', (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
+      'partner_share_estimated_eur',
+          (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
                                                    * coalesce(private.last_price(people_tenant), 0), 2) from month m),
-      'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
-                                                            'active_customers', m.active) order by m.period desc), '[]') from month m)));
+      'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'),
+                                                            'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
+                                                            'active_customers', m.active) order by m.period desc), '[]')
+                                                                from month m)));
 end $$;
 
 create function private.partner_figures(partner core.partners) returns json
@@ -109,19 +127,22 @@ begin
       last.figures := private.count_dashboard(partner.id);
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures) values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
+    insert into core.dashboards (partner_id, as_of, figures)
+      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
     update core.dashboards d set asked_at = private.now()
      where d.partner_id = (select a.partner_id from core.dashboards a
-                            where a.partner_id = partner.id and a.as_of < fresh and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
+                            where a.partner_id = partner.id and a.as_of < fresh
+                                and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
     perform private.kick() where found;
   end if;
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
+  'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
 create function api.get_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -131,7 +152,9 @@ begin
   return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
 comment on function api.get_dashboard(jsonb) is
-  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable until the first reader has counted, or the worker where its time ran out.';
+  'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is '
+  'of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable until the first '
+  'reader has counted, or the worker where its time ran out.';
 
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
@@ -152,12 +175,16 @@ exception when query_canceled or others then
   update core.dashboards d set failed_at = private.now() where d.partner_id = recount_dashboard.partner_id;
 end $$;
 comment on function private.recount_dashboard() is
-  'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: every tenant at once.';
+  'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is '
+  'none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: '
+  'every tenant at once.';
 
 create function api.recount_dashboard(caller jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select (select row_to_json(r) from private.recount_dashboard() r); $$;
-comment on function api.recount_dashboard(jsonb) is 'Counts the next dashboard that is due: {partner_id, error}. partner_id is null if none is, error if the count did not fail.';
+comment on function api.recount_dashboard(jsonb) is
+  'Counts the next dashboard that is due: {partner_id, error}. partner_id is null if none is, error if the count did '
+  'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
 -- Compares the months of a partner's dashboard with the customers' positions, in one snapshot.
@@ -166,14 +193,18 @@ language sql stable
 as $$
   with counted as (
     select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
-      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric, ere_credits numeric)
+      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric,
+          ere_credits numeric)
   ), delivered as (
-    select d.period, round(sum(d.total_kwh), 2) as kwh, round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+    select d.period, round(sum(d.total_kwh), 2) as kwh,
+        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
       from core.attributions k
       join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
-      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period >= k.attached_month
-      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.period = d.period
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+          and d.period >= k.attached_month
+      left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
+          and m.period = d.period
      where k.partner_id = tenant and (d.status = 'staged' or d.locked)
      group by d.period
   )

@@ -7,4 +7,5 @@ begin
   perform private.act_as(caller, 'partner');
   return json_build_object('payouts', private.partner_payouts(private.partner_id()));
 end $$;
-comment on function api.list_payouts(jsonb) is 'GET /partner/payouts: {payouts}, newest quarter first. Empty until something is sold.';
+comment on function api.list_payouts(jsonb) is
+  'GET /partner/payouts: {payouts}, newest quarter first. Empty until something is sold.';

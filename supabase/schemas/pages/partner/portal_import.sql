@@ -3,7 +3,8 @@
 -- How far an import is: {row_count, rows_done, send_invite}; send_invite is null until it was confirmed.
 create function private.import_state(kept core.imports) returns json
 language sql stable
-as $$ select json_build_object('row_count', kept.row_count, 'rows_done', kept.rows_done, 'send_invite', kept.send_invite) $$;
+as $$ select json_build_object('row_count', kept.row_count, 'rows_done', kept.rows_done,
+                               'send_invite', kept.send_invite) $$;
 
 create function api.keep_import(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -11,21 +12,25 @@ as $$
 begin
   perform private.act_as(caller, 'partner');
   perform private.act_as_manager();
-  -- ten of a person at most that nobody confirmed, that are under way, and that are done: an older one of the same makes room
+  -- ten of a person at most that nobody confirmed, that are under way, and that are done: an older one of the same
+  -- makes room
   delete from core.imports d
    where d.partner_id = private.partner_id() and d.user_id = private.manager_id()
      and (d.expires_at <= private.now()
           or d.id in (select k.id
-                        from (select i.id, row_number() over (partition by i.send_invite is null, i.rows_done = i.row_count
+                        from (select i.id, row_number() over (partition by i.send_invite is null,
+                                                              i.rows_done = i.row_count
                                                               order by i.created_at desc, i.id) as place
                                 from core.imports i where i.user_id = private.manager_id()) k
                        where k.place > 9));
   insert into core.imports (partner_id, id, user_id, ciphertext, key_id, row_count)
-  values (private.partner_id(), (input ->> 'id')::uuid, private.manager_id(), input ->> 'ciphertext', input ->> 'key_id', (input ->> 'row_count')::int);
+  values (private.partner_id(), (input ->> 'id')::uuid, private.manager_id(), input ->> 'ciphertext',
+          input ->> 'key_id', (input ->> 'row_count')::int);
   return json_build_object('ok', true);
 end $$;
 comment on function api.keep_import(jsonb, jsonb) is
-  'Keeps for an hour a file of customers that somebody brought: {id, ciphertext, key_id, row_count}. Nothing is imported yet.';
+  'Keeps for an hour a file of customers that somebody brought: {id, ciphertext, key_id, row_count}. Nothing is '
+  'imported yet.';
 
 create function api.read_portal_import(caller jsonb, request jsonb) returns json
 language plpgsql stable security definer
@@ -46,18 +51,21 @@ begin
       'outcomes', (
         select coalesce(json_agg(json_build_object(
             'row', o.row, 'reason', o.reason, 'ean_status', o.ean_status,
-            'claim_url', case when d.status = 'invited' and d.invited_at is null then private.claim_url(d.id, request -> 'links') end) order by o.row), '[]')
+            'claim_url', case when d.status = 'invited' and d.invited_at is null then private.claim_url(d.id,
+                request -> 'links') end) order by o.row), '[]')
           from jsonb_to_recordset(kept.outcomes) as o (row int, draft_id uuid, reason text, ean_status text)
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
-  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. claim_url is for customers who were not mailed and have not begun.';
+  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. '
+  'claim_url is for customers who were not mailed and have not begun.';
 
 -- What became of rows, or would, as core.imports keeps it.
 create function private.import_outcomes(imported json) returns jsonb
 language sql immutable
 as $$
-  select (select coalesce(jsonb_agg(jsonb_build_object('row', c -> 'row', 'draft_id', c -> 'draft_id', 'ean_status', c -> 'ean_status')), '[]')
+  select (select coalesce(jsonb_agg(jsonb_build_object('row', c -> 'row', 'draft_id', c -> 'draft_id',
+                                                       'ean_status', c -> 'ean_status')), '[]')
             from jsonb_array_elements((imported -> 'created')::jsonb) c)
       || (select coalesce(jsonb_agg(jsonb_build_object('row', r -> 'row', 'reason', r -> 'reason')), '[]')
             from jsonb_array_elements((imported -> 'rejected')::jsonb) r)
@@ -77,7 +85,8 @@ begin
   return verdicts;
 end $$;
 comment on function api.look_at_import(jsonb, jsonb) is
-  'The first look at a kept file: {id} and the input of a dry run of private.import_drafts, to [{row, ean_status} | {row, reason}]. It stays with the file until its import begins.';
+  'The first look at a kept file: {id} and the input of a dry run of private.import_drafts, to [{row, ean_status} | '
+  '{row, reason}]. It stays with the file until its import begins.';
 
 create function api.import_stretch(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -89,22 +98,27 @@ begin
   perform private.act_as(caller, 'partner');
   perform private.act_as_manager();
   select * into kept from core.imports i
-   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid and i.expires_at > private.now() for update;
+   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid
+       and i.expires_at > private.now() for update;
   -- a second click, or another tab, finds the stretch done; whether people are mailed was said by the first
-  if kept.id is null or kept.rows_done <> (input ->> 'from')::int or kept.send_invite <> (input ->> 'send_invite')::boolean then
+  if kept.id is null or kept.rows_done <> (input ->> 'from')::int
+      or kept.send_invite <> (input ->> 'send_invite')::boolean then
     return private.import_state(kept);
   end if;
-  kept.created_at := case when kept.send_invite is null then private.now() else kept.created_at end;  -- sign-ups begin once confirmed
+  -- sign-ups begin once confirmed
+  kept.created_at := case when kept.send_invite is null then private.now() else kept.created_at end;
   imported := private.import_drafts(input || jsonb_build_object('begun', kept.created_at));
   update core.imports i
      set rows_done = least(kept.rows_done + jsonb_array_length(input -> 'rows'), kept.row_count),
          send_invite = (input ->> 'send_invite')::boolean,
          created_at = kept.created_at, expires_at = private.now() + interval '1 hour',
          -- what was expected makes room for what happened
-         outcomes = case when kept.send_invite is null then '[]' else kept.outcomes end || private.import_outcomes(imported)
+         outcomes = case when kept.send_invite is null then '[]' else kept.outcomes end
+             || private.import_outcomes(imported)
    where i.partner_id = kept.partner_id and i.id = kept.id
   returning * into kept;
   return private.import_state(kept);
 end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
-  'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';
+  'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it '
+  'is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';

@@ -8,7 +8,8 @@ as $$
                            'partner_name', private.partner_display_name(private.own_partner()))
 $$;
 
--- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are no other drafts.
+-- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are
+-- no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable
 as $$
@@ -17,7 +18,8 @@ as $$
                            'ean', count(*) filter (where d.needs = 'ean'),
                            'expiring', count(*) filter (where d.needs = 'expiring'))
     from (select private.needs_attention(d) as needs from core.drafts d
-           where d.partner_id = private.partner_id() order by d.created_at desc, d.id desc limit private.drafts_examined()) d
+           where d.partner_id = private.partner_id() order by d.created_at desc,
+               d.id desc limit private.drafts_examined()) d
 $$;
 
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
@@ -39,7 +41,8 @@ begin
          coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active' and c.registration_status = 'afgekeurd')), '{}') as rejected
+            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
+                and c.registration_status = 'afgekeurd')), '{}') as rejected
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
@@ -49,11 +52,14 @@ begin
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
     -- of several connections the list shows one
-    'rejected', case when needs.rejected = '{}' then 0 else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
+    'rejected', case when needs.rejected = '{}' then 0
+                     else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s tenant. It discloses counts.';
+  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
+  'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'tenant. It discloses counts.';
 
 create function api.read_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -71,7 +77,8 @@ begin
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
       'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
-                                            'failing', count(*) filter (where e.status = 'enabled' and e.failing_since is not null))
+                                            'failing', count(*) filter (where e.status = 'enabled'
+                                                                        and e.failing_since is not null))
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'invoices_need', private.why_no_invoice(partner),
@@ -79,4 +86,6 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.read_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
+  '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
+  'customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';

@@ -16,7 +16,8 @@ begin
   end if;
   return json_build_object('ok', true, 'company', private.partner_answer() -> 'company');
 end $$;
-comment on function api.set_partner_company(jsonb, jsonb) is 'POST /partner/company: replaces the fields that were sent.';
+comment on function api.set_partner_company(jsonb, jsonb) is
+  'POST /partner/company: replaces the fields that were sent.';
 
 create function api.set_partner_branding(caller jsonb, branding jsonb) returns json
 language plpgsql security definer
@@ -27,7 +28,8 @@ begin
   perform private.audit('partner.branding_changed', private.partner_id());
   return json_build_object('ok', true, 'branding', private.partner_answer() -> 'branding');
 end $$;
-comment on function api.set_partner_branding(jsonb, jsonb) is 'POST /partner/branding: replaces the fields that were sent.';
+comment on function api.set_partner_branding(jsonb, jsonb) is
+  'POST /partner/branding: replaces the fields that were sent.';
 
 create function api.set_partner_logo(caller jsonb, logo jsonb) returns json
 language plpgsql security definer
@@ -46,12 +48,14 @@ begin
   end if;
   delete from core.partner_logos l
    where l.partner_id = private.partner_id() and l.replaced_at is not null and l.hash not in (
-     select r.hash from core.partner_logos r where r.partner_id = private.partner_id() and r.replaced_at is not null order by r.replaced_at desc limit 10);
+     select r.hash from core.partner_logos r where r.partner_id = private.partner_id() and r.replaced_at is not null
+       order by r.replaced_at desc limit 10);
   perform private.audit('partner.logo_changed', private.partner_id(), jsonb_build_object('hash', encode(shown, 'hex')));
   return json_build_object('ok', true);
 end $$;
 comment on function api.set_partner_logo(jsonb, jsonb) is
-  'Replaces the logo of a partner: {png, width, height}, png as base64 and written by us; png null for none. The ten before it are kept for mail that shows them.';
+  'Replaces the logo of a partner: {png, width, height}, png as base64 and written by us; png null for none. The ten '
+  'before it are kept for mail that shows them.';
 
 create function api.set_partner_iban(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -78,15 +82,20 @@ begin
          iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
    where p.id = partner.id;
   perform private.enqueue_mails('{"template": "iban_changed", "locale": "nl"}', (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(), 'content', jsonb_build_object(
-             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder', input ->> 'account_holder')))
+    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(),
+                                        'content', jsonb_build_object(
+             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder',
+                 input ->> 'account_holder')))
       from private.manager_emails(partner.id) m (email)));
   perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
-    case when not same then 'iban' end, case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));
+    case when not same then 'iban' end,
+        case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));
   return json_build_object('ok', true, 'payout', private.partner_answer() -> 'payout');
 end $$;
 comment on function api.set_partner_iban(jsonb, jsonb) is
-  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, same_iban}. Mails everybody who manages the partner. It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, {as: ciphertext, same}, if the last four characters are equal.';
+  'POST /partner/payout-iban: {iban: {ciphertext, key_id, last4}, account_holder, same_iban}. Mails everybody who '
+  'manages the partner. It does not store an unchanged IBAN again, so no waiting time restarts. Asks for same_iban, '
+  '{as: ciphertext, same}, if the last four characters are equal.';
 
 create function api.set_partner_return_url(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -104,7 +113,8 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.set_partner_return_url(jsonb, jsonb) is
-  'Sets where the partner''s sign-in links may lead back to, empty for nowhere: {return_url} to {ok}. False if private.return_root refuses it. On its pages only, by a person who has just signed in.';
+  'Sets where the partner''s sign-in links may lead back to, empty for nowhere: {return_url} to {ok}. False if '
+  'private.return_root refuses it. On its pages only, by a person who has just signed in.';
 
 create function api.mint_partner_key(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -117,7 +127,8 @@ begin
   perform private.refuse_if('api_key_exists', minted is null);
   return minted;
 end $$;
-comment on function api.mint_partner_key(jsonb, jsonb) is 'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
+comment on function api.mint_partner_key(jsonb, jsonb) is
+  'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
 
 create function api.revoke_partner_key(caller jsonb) returns json
 language plpgsql security definer
@@ -126,9 +137,11 @@ declare
   revoked boolean;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager();
-  update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id() and k.revoked_at is null;
+  update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id()
+      and k.revoked_at is null;
   revoked := found;
   perform private.audit('partner.key_revoked', private.partner_id()) where revoked;
   return json_build_object('ok', true, 'revoked', revoked);
 end $$;
-comment on function api.revoke_partner_key(jsonb) is 'POST /partner/api-keys/revoke: ends the active key at once, if there is one.';
+comment on function api.revoke_partner_key(jsonb) is
+  'POST /partner/api-keys/revoke: ends the active key at once, if there is one.';

@@ -8,8 +8,12 @@ create table core.dashboards (
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
-  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts when a reader asks, and every night. figures is null, and as_of -infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
-comment on column core.dashboards.failed_at is 'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their turn.';
+  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts when '
+  'a reader asks, and every night. figures is null, and as_of -infinity, before the first count. Sums, no personal '
+  'data. Kept as long as the partner.';
+comment on column core.dashboards.failed_at is
+  'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
+  'turn.';
 select private.enable_tenant_policy('core.dashboards', 'select');
 
 create table core.imports (
@@ -33,7 +37,9 @@ create table core.imports (
   constraint imports_confirmed check (rows_done = 0 or send_invite is not null)
 );
 comment on table core.imports is
-  'A file of customers that a manager looks at before the import. Personal data, encrypted by the functions: only the person who brought it reads it, for an hour. outcomes has {row, draft_id} or {row, reason} for each row that is done; until it is confirmed, what the first look found.';
+  'A file of customers that a manager looks at before the import. Personal data, encrypted by the functions: only the '
+  'person who brought it reads it, for an hour. outcomes has {row, draft_id} or {row, reason} for each row that is '
+  'done; until it is confirmed, what the first look found.';
 comment on column core.imports.send_invite is 'Whether its customers are mailed; null until confirmed.';
 -- serves: the clean-up
 create index imports_expiry on core.imports (expires_at);

@@ -25,7 +25,9 @@ as $$
              'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
-           'password_refused_at', case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at) end,
+           'password_refused_at',
+               case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at)
+                    end,
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
     from core.chargers h
@@ -43,17 +45,22 @@ begin
   perform private.act_as(caller, 'user');
   return json_build_object('chargers', private.own_chargers());
 end $$;
-comment on function api.list_own_chargers(jsonb) is 'GET /chargers: {chargers}, newest first, each with its running session.';
+comment on function api.list_own_chargers(jsonb) is
+  'GET /chargers: {chargers}, newest first, each with its running session.';
 
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
-  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(), 'chargers', private.own_chargers(),
-    'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id() and h.status = 'active' and h.mid_eligible is null));
+  return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(),
+                           'chargers', private.own_chargers(),
+    'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
+                    and h.status = 'active' and h.mid_eligible is null));
 end $$;
-comment on function api.read_own_chargers(jsonb) is 'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the ids of chargers nobody judged yet.';
+comment on function api.read_own_chargers(jsonb) is
+  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the '
+  'ids of chargers nobody judged yet.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -63,13 +70,15 @@ declare
 begin
   perform private.act_as(caller, 'session');
   update core.chargers h set status = 'removed', removed_at = private.now()
-   where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid and h.status = 'active'
+   where h.partner_id = private.partner_id() and h.user_id = private.user_id() and h.id = (request ->> 'id')::uuid
+       and h.status = 'active'
   returning h.id into removed;
   perform private.audit('charger.removed', removed) where removed is not null;
   return json_build_object('removed', removed is not null);
 end $$;
 comment on function api.remove_own_charger(jsonb, jsonb) is
-  'A person removes a charger: {id} to {removed}. What it charged stays and counts; it can no longer connect. A second time changes nothing.';
+  'A person removes a charger: {id} to {removed}. What it charged stays and counts; it can no longer connect. A second '
+  'time changes nothing.';
 
 create function api.register_own_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -97,4 +106,5 @@ begin
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
-  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, if there is one.';
+  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, '
+  'if there is one.';

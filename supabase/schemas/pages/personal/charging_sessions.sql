@@ -11,7 +11,8 @@ as $$
     'ended_at', private.iso(session.ended_at),
     'kwh', round(session.wh / 1000.0, 2),
     'status', session.status,
-    'ere_credits', case when h.mid_eligible and session.counted and session.flags = '{}' then round(session.wh / 1000.0 * m.ere_per_kwh, 2) end,
+    'ere_credits', case when h.mid_eligible and session.counted and session.flags = '{}'
+                        then round(session.wh / 1000.0 * m.ere_per_kwh, 2) end,
     'flags', session.flags)
     from core.chargers h
     left join core.counted_months m
@@ -19,8 +20,10 @@ as $$
    where h.partner_id = session.partner_id and h.id = session.charger_id
 $$;
 
--- The newest sessions of this transaction's person, for {limit, offset}. One more than the limit if another page follows.
-create function private.own_charging_sessions(since timestamptz, until timestamptz, charger uuid, withdrawn boolean, query jsonb)
+-- The newest sessions of this transaction's person, for {limit, offset}. One more than the limit if another page
+-- follows.
+create function private.own_charging_sessions(since timestamptz, until timestamptz, charger uuid,
+                                              withdrawn boolean, query jsonb)
 returns core.charging_sessions[]
 language plpgsql stable
 as $$
@@ -39,11 +42,14 @@ declare
   page core.charging_sessions[];
 begin
   perform private.act_as(caller, 'user');
-  page := private.own_charging_sessions(coalesce(private.as_border(query ->> 'from'), '-infinity'), coalesce(private.as_border(query ->> 'to'), 'infinity'),
+  page := private.own_charging_sessions(coalesce(private.as_border(query ->> 'from'), '-infinity'),
+                                        coalesce(private.as_border(query ->> 'to'), 'infinity'),
                                         (query ->> 'charger_id')::uuid, false, query);
   return private.page_answer('sessions', (
-    select json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc) from unnest(page[:(query ->> 'limit')::int]) s),
+    select json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc)
+     from unnest(page[:(query ->> 'limit')::int]) s),
     array(select s.id from unnest(page) s), query);
 end $$;
 comment on function api.list_own_charging_sessions(jsonb, jsonb) is
-  'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from inclusive, to exclusive.';
+  'GET /sessions: {limit, offset, charger_id, from, to} to a page of the person''s sessions, newest first. from '
+  'inclusive, to exclusive.';

@@ -1,6 +1,8 @@
 -- GET /energy and GET /ere-position read months, never sessions.
 
-create function private.own_counted_months(since date, until date, going_on boolean default false) returns table (month date, kwh numeric, ere numeric)
+create function private.own_counted_months(since date, until date,
+                                           going_on boolean default false) returns table (month date,
+                                           kwh numeric, ere numeric)
 language plpgsql stable security definer
 as $$
 begin
@@ -10,12 +12,16 @@ begin
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
     join core.earned_months m on m.partner_id = c.partner_id and m.connection_id = c.id
    where m.period >= since and m.period < until
-     and (not going_on or exists (select from core.mandates d where d.partner_id = c.partner_id and d.connection_id = c.id
-                                                                and private.today() between d.valid_from and d.covered_until))
+     and (not going_on or exists (select from core.mandates d where d.partner_id = c.partner_id
+                                  and d.connection_id = c.id
+                                                                and private.today(
+                                                                    ) between d.valid_from and d.covered_until))
    group by m.period;
 end $$;
 comment on function private.own_counted_months(date, date, boolean) is
-  'What counts toward ERE for this transaction''s person, over all connections, or over those whose mandate goes on; of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a CPO is in its tenant.';
+  'What counts toward ERE for this transaction''s person, over all connections, or over those whose mandate goes on; '
+  'of a credited month the accepted kWh. since inclusive, until exclusive. Definer, because what they signed for at a '
+  'CPO is in its tenant.';
 
 create function private.signed_months(since date, until date) returns table (month date, kwh numeric, sessions bigint)
 language plpgsql stable security definer
@@ -33,7 +39,8 @@ comment on function private.signed_months(date, date) is
   'The totals by month that CPOs delivered for accounts the caller signed for. Definer, as private.own_account_rows.';
 
 -- What this transaction's person charged by month, by own chargers and CPO deliveries, with its ERE, exact.
-create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint, ere_credits numeric)
+create function private.own_months(since date, until date) returns table (month date, kwh numeric, sessions bigint,
+                                                                          ere_credits numeric)
 language plpgsql stable
 as $$
 begin
@@ -63,30 +70,38 @@ begin
       'total_sessions', coalesce(sum(m.sessions), 0),
       'months', coalesce(json_agg(r order by m.month desc), '[]'))
     from private.own_months('-infinity', 'infinity') m
-   cross join lateral (select to_char(m.month, 'YYYY-MM') as month, round(m.kwh, 2) as kwh, round(m.ere_credits, 2) as ere_credits, m.sessions) r);
+   cross join lateral (select to_char(m.month, 'YYYY-MM') as month, round(m.kwh, 2) as kwh,
+                       round(m.ere_credits, 2) as ere_credits, m.sessions) r);
 end $$;
-comment on function api.get_energy(jsonb) is 'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
+comment on function api.get_energy(jsonb) is
+  'GET /energy: {total_kwh, total_ere_credits, total_sessions, months}, newest month first.';
 
--- The kWh that count this year, and those still to come: each month adds the average of the connections whose mandate goes on.
+-- The kWh that count this year, and those still to come: each month adds the average of the connections whose mandate
+-- goes on.
 create function private.forecast_kwh(this_month date) returns numeric
 language sql stable
 as $$
   with counted as (
-    select * from private.own_counted_months((this_month - interval '12 months')::date, (this_month + interval '1 month')::date, true)
+    select * from private.own_counted_months((this_month - interval '12 months')::date,
+                                             (this_month + interval '1 month')::date, true)
   ), past as (
     -- complete months since the first that counted, at most the last twelve; one without charging is a zero among them
     select coalesce(sum(c.kwh) / nullif(
-             (extract(year from age(this_month, min(c.month))) * 12 + extract(month from age(this_month, min(c.month))))::int, 0), 0) as average
+             (extract(year from age(this_month, min(c.month))) * 12 + extract(month
+                                                                              from age(this_month, min(c.month))))::int,
+                                                                              0), 0) as average
       from counted c where c.month < this_month and c.month >= this_month - interval '12 months'
   )
-  select (select coalesce(sum(y.kwh), 0) from private.own_counted_months(date_trunc('year', this_month)::date, (this_month + interval '1 month')::date) y)
+  select (select coalesce(sum(y.kwh), 0) from private.own_counted_months(date_trunc('year', this_month)::date,
+                                                                         (this_month + interval '1 month')::date) y)
          + greatest(t.average - coalesce(sum(c.kwh) filter (where c.month = this_month), 0), 0)
          + t.average * (12 - extract(month from this_month))
     from past t left join counted c on true
    group by t.average
 $$;
 
--- What a customer is still to be paid, also what is on its way. Below zero: they were paid more, for what was taken back since.
+-- What a customer is still to be paid, also what is on its way. Below zero: they were paid more, for what was taken
+-- back since.
 create function private.still_owed(tenant uuid, account uuid) returns numeric
 language sql stable
 as $$
@@ -98,7 +113,8 @@ as $$
 $$;
 
 create function private.own_quarters(since date, until date, of_account uuid default null)
-returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric, net numeric, sold_on date, is_paid boolean, unpaid numeric, unsold json)
+returns table (quarter date, kwh numeric, ere numeric, registered_ere numeric, sold_ere numeric, gross numeric,
+               net numeric, sold_on date, is_paid boolean, unpaid numeric, unsold json)
 language plpgsql stable security definer
 as $$
 begin
@@ -124,8 +140,10 @@ begin
     select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
   ), parts as (
     -- ERE are sold for each tenant, and each mandate has its own fee
-    select date_trunc('quarter', m.period)::date as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct, sum(m.kwh) as kwh, sum(m.ere) as ere,
-           sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross, sum(m.net) as net, min(m.sold_on) as sold_on,
+    select date_trunc('quarter', m.period)::date as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct,
+        sum(m.kwh) as kwh, sum(m.ere) as ere,
+           sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross,
+               sum(m.net) as net, min(m.sold_on) as sold_on,
            bool_and(w.row_id is null) as is_paid, coalesce(sum(w.amount), 0) as unpaid
       from own o
       join prices p on p.partner_id = o.partner_id
@@ -140,16 +158,23 @@ begin
      where m.period >= since and m.period < until
      group by 1, 2, 3
   )
-  select p.first_day, sum(p.kwh), sum(p.ere), sum(p.registered_ere), sum(p.sold_ere), sum(p.gross), sum(p.net), min(p.sold_on),
+  select p.first_day, sum(p.kwh), sum(p.ere), sum(p.registered_ere), sum(p.sold_ere), sum(p.gross), sum(p.net),
+      min(p.sold_on),
          bool_and(p.is_paid), sum(p.unpaid),
-         json_agg(json_build_object('ere', p.ere - p.sold_ere, 'price_per_ere_eur', p.price, 'fee_pct', p.fee_pct) order by p.price, p.fee_pct)
+         json_agg(json_build_object('ere', p.ere - p.sold_ere, 'price_per_ere_eur', p.price, 'fee_pct', p.fee_pct)
+                  order by p.price, p.fee_pct)
     from parts p
    group by p.first_day;
 end $$;
 comment on function private.own_quarters(date, date, uuid) is
-  'The quarters in which something counts for this transaction''s person, or for one account of theirs. ERE exact, credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the service''s own batch.';
+  'The quarters in which something counts for this transaction''s person, or for one account of theirs. ERE exact, '
+  'credited and sold; euro gross, and the person''s part (net). Also the first day of sale, whether all that was sold '
+  'is paid, and what of net is not (unpaid). unsold has the ERE that are not sold, by the tenant''s last price and the '
+  'fee: [{ere, price_per_ere_eur, fee_pct}]. since inclusive, until exclusive. Definer, because payments are in the '
+  'service''s own batch.';
 
--- The object of GET /ere-position, for a year that has begun. A quarter is sold once any of it is, and paid once all that was sold is.
+-- The object of GET /ere-position, for a year that has begun. A quarter is sold once any of it is, and paid once all
+-- that was sold is.
 create function private.own_ere_position(year int) returns json
 language plpgsql stable
 as $$
@@ -171,7 +196,9 @@ begin
       'renewable_share', factor.renewable_share,
       'reserved_ere', round(coalesce(sum(o.registered_ere - o.sold_ere), 0), 2),
       'sold_ere', round(coalesce(sum(o.sold_ere), 0), 2),
-      'forecast_ere', case when year = this_year then round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2) end,
+      'forecast_ere', case
+                           when year = this_year
+                           then round(private.forecast_kwh(this_month) * coalesce(factor.ere_per_kwh, 0), 2) end,
       'quarters', json_agg(json_build_object(
         'quarter', year || '-Q' || q,
         'kwh', round(coalesce(o.kwh, 0), 2),

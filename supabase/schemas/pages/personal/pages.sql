@@ -4,22 +4,26 @@ create function private.own_draft(account uuid) returns uuid
 language plpgsql stable security definer
 as $$
 begin
-  return (select d.id from core.drafts d where d.user_id = private.user_id() and d.account_id = account and d.status = 'active'
+  return (select d.id from core.drafts d where d.user_id = private.user_id() and d.account_id = account
+          and d.status = 'active'
            order by d.activated_at desc limit 1);
 end $$;
 comment on function private.own_draft(uuid) is
-  'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. Definer, because drafts are in the partner''s tenant.';
+  'The claim that an account of this transaction''s person began with; null if there was none. Its pages can do more. '
+  'Definer, because drafts are in the partner''s tenant.';
 
 create function private.own_brand() returns jsonb
 language plpgsql stable security definer
 as $$
 begin
-  return (select jsonb_build_object('partner_id', p.id, 'name', private.partner_display_name(p), 'source', a.source, 'since', a.attached_month)
+  return (select jsonb_build_object('partner_id', p.id, 'name', private.partner_display_name(p), 'source', a.source,
+                                    'since', a.attached_month)
             from core.attributions a join core.partners p on p.id = a.partner_id
            where a.user_id = private.user_id());
 end $$;
 comment on function private.own_brand() is
-  'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no longer. Definer, because a partner is another tenant.';
+  'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no '
+  'longer. Definer, because a partner is another tenant.';
 
 create function private.own_accounts() returns json
 language sql stable security definer
@@ -27,29 +31,38 @@ as $$
   select coalesce(json_agg(json_build_object(
            'account_id', a.id,
            'draft_id', private.own_draft(a.id),
-           'cpo', case when a.client_id is not null then (select p.name from core.partners p where p.id = a.partner_id) end,
+           'cpo', case when a.client_id is not null then (select p.name from core.partners p where p.id = a.partner_id)
+                       end,
            'payout_handler', a.payout_handler,
            'fee_pct', (select m.fee_pct from core.connections c
-                         join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.status <> 'declined'
+                         join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id
+                             and m.status <> 'declined'
                         where c.partner_id = a.partner_id and c.account_id = a.id
                         order by m.signed_at desc limit 1),
            'iban_last4', a.iban_last4,
-           'iban_held_until', case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
+           'iban_held_until',
+               case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
-             select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'pending'
+             select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id
+                 and l.id = p.line_id and l.status = 'pending'
                join core.payout_batches b on b.id = l.batch_id and b.status <> 'exported'
               where p.ledger_partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'),
            'checklist', g.checklist,
            'chargers', (select json_build_object('count', count(*), 'with_mid', count(*) filter (where h.mid_eligible),
                                                  'waiting', count(*) filter (where h.mid_eligible is null))
-                          from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'),
+                          from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id
+                              and h.status = 'active'),
            'connections', (select coalesce(json_agg(json_build_object(
-                                    'connection_id', c.connection_id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status,
-                                    'street', l.street, 'house_number', l.house_number, 'house_number_addition', l.house_number_addition,
+                                    'connection_id', c.connection_id, 'ean_code', c.ean_code, 'ean_validation_status',
+                                        c.ean_validation_status,
+                                    'street', l.street, 'house_number', l.house_number, 'house_number_addition',
+                                        l.house_number_addition,
                                     'postal_code', l.postal_code, 'city', l.city,
                                     'registration_status', c.registration_status, 'mandate_status', c.mandate_status,
-                                    'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until', c.renewed_until,
-                                    'may_sign_again', private.may_sign_again(c.connection_id, c.partner_id)) order by c.created_at, c.connection_id), '[]')
+                                    'valid_from', c.valid_from, 'valid_until', c.valid_until, 'renewed_until',
+                                        c.renewed_until,
+                                    'may_sign_again', private.may_sign_again(c.connection_id, c.partner_id))
+                                        order by c.created_at, c.connection_id), '[]')
                              from core.connection_mandates c
                              join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
                             where c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'))
@@ -58,16 +71,21 @@ as $$
     join core.account_gates g on g.partner_id = a.partner_id and g.account_id = a.id
 $$;
 comment on function private.own_accounts() is
-  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, iban_held_until, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a CPO''s accounts are in its tenant.';
+  'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, '
+  'iban_held_until, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names '
+  'the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a '
+  'CPO''s accounts are in its tenant.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
 language sql stable
 as $$
   select json_agg(y order by y desc)
-    from (select least((select min(m.month) from core.charger_months m where m.owner_id = private.user_id() and m.sessions > 0),
+    from (select least((select min(m.month) from core.charger_months m where m.owner_id = private.user_id()
+                        and m.sessions > 0),
                        (select min(m.month) from private.signed_months('-infinity', 'infinity') m)) as first) k,
-         generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int, extract(year from private.today())::int) y
+         generate_series(extract(year from coalesce(least(k.first, private.today()), private.today()))::int,
+                         extract(year from private.today())::int) y
 $$;
 
 create function private.own_name() returns text
@@ -79,7 +97,8 @@ begin
       join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
      order by a.created_at limit 1));
 end $$;
-comment on function private.own_name() is 'The name of this transaction''s person, as far as known. Definer, as private.own_accounts.';
+comment on function private.own_name() is
+  'The name of this transaction''s person, as far as known. Definer, as private.own_accounts.';
 
 create function private.own_left_out(year int) returns json
 language sql stable security definer
@@ -95,8 +114,11 @@ as $$
                 when d.status <> 'outside_mandate' then 'register'
                 when d.period < private.first_delivery_month() then 'before_ere'
                 when exists (select from core.mandates m
-                              where m.partner_id = d.partner_id and m.connection_id = d.connection_id and m.status = 'revoked'
-                                and d.period between m.valid_from and least(m.valid_until, private.dutch_day(m.ended_at))) then 'mandate_ended'
+                              where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+                                  and m.status = 'revoked'
+                                and d.period between m.valid_from and least(m.valid_until,
+                                                                            private.dutch_day(m.ended_at)))
+                                                                            then 'mandate_ended'
                 else 'outside_mandate' end as why, k.reason
       from month d
       left join lateral (
@@ -106,18 +128,22 @@ as $$
          where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period
            and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
          order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
-     where d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered' and k.accepted_kwh < d.total_kwh
+     where d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered'
+         and k.accepted_kwh < d.total_kwh
           or d.status = 'staged' and d.total_kwh > 0
              and not exists (select from core.ere_factors f where f.delivery_year = year)
-             and exists (select from core.mandates m where m.partner_id = d.partner_id and m.connection_id = d.connection_id
+             and exists (select from core.mandates m where m.partner_id = d.partner_id
+                         and m.connection_id = d.connection_id
                                                        and d.period between m.valid_from and m.covered_until)
     union all
     -- kWh of MID chargers beyond the booked total; private.own_idle_chargers has the other chargers
     select d.period, d.connection_id, h.wh / 1000.0 - d.total_kwh, 'after_booking', null
       from month d
       join lateral (select sum(m.wh) as wh from core.chargers h
-                      join core.charger_months m on m.partner_id = h.partner_id and m.charger_id = h.id and m.month = d.period
-                     where h.partner_id = d.partner_id and h.connection_id = d.connection_id and h.mid_eligible) h on h.wh > d.total_kwh * 1000
+                      join core.charger_months m on m.partner_id = h.partner_id and m.charger_id = h.id
+                          and m.month = d.period
+                     where h.partner_id = d.partner_id and h.connection_id = d.connection_id and h.mid_eligible) h
+                         on h.wh > d.total_kwh * 1000
      where d.locked and d.source = 'sessions'
   )
   select coalesce(json_agg(json_build_object('month', l.period, 'kwh', l.kwh, 'why', l.why, 'reason', l.reason)
@@ -125,14 +151,19 @@ as $$
     from left_out l
 $$;
 comment on function private.own_left_out(int) is
-  'The kWh of a person''s year that do not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, outside_mandate, mandate_ended, register, after_booking or no_factor. after_booking: the kWh came, or the meter was confirmed as MID, after the month was booked. no_factor: the year has no factor yet. reason has the register''s own words, if any. Definer, as private.own_accounts.';
+  'The kWh of a person''s year that do not count toward ERE: [{month, kwh, why, reason}]. why is before_ere, '
+  'outside_mandate, mandate_ended, register, after_booking or no_factor. after_booking: the kWh came, or the meter was '
+  'confirmed as MID, after the month was booked. no_factor: the year has no factor yet. reason has the register''s own '
+  'words, if any. Definer, as private.own_accounts.';
 
 create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
-  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo, 'paid_on', private.dutch_day(l.paid_at),
+  select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo,
+                                             'paid_on', private.dutch_day(l.paid_at),
                                              'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
-    from (select case when d.line_id is not null then l.id end as id, d.part_id, case when d.part_id is not null then p.name end as cpo,
+    from (select case when d.line_id is not null then l.id end as id, d.part_id,
+          case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
             from private.own_account_rows() a
             join core.documents d on d.partner_id = a.partner_id and d.account_id = a.id
@@ -144,21 +175,26 @@ as $$
            order by l.arrival desc limit 100) l
 $$;
 comment on function private.own_payouts(int) is
-  'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a line_id. Definer, as private.own_accounts.';
+  'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
+  'paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a '
+  'line_id. Definer, as private.own_accounts.';
 
 create function private.own_overviews() returns json
 language sql stable security definer
 as $$
-  select coalesce(json_agg(json_build_object('account_id', a.id, 'year', y.year) order by y.year desc, a.created_at, a.id), '[]')
+  select coalesce(json_agg(json_build_object('account_id', a.id, 'year', y.year) order by y.year desc,
+                           a.created_at, a.id), '[]')
     from private.own_account_rows() a cross join lateral private.overview_years(a) y (year)
 $$;
 comment on function private.own_overviews() is
-  'The past years with money of each account of this transaction''s person, newest first: [{account_id, year}]. Definer, as private.own_accounts.';
+  'The past years with money of each account of this transaction''s person, newest first: [{account_id, year}]. '
+  'Definer, as private.own_accounts.';
 
 create function private.own_account(account uuid) returns core.accounts
 language sql stable security definer
 as $$ select a from private.own_account_rows() a where a.id = account $$;
-comment on function private.own_account(uuid) is 'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
+comment on function private.own_account(uuid) is
+  'An account of this transaction''s person; null if it is not theirs. Definer, as private.own_accounts.';
 
 create function private.own_mandates() returns json
 language sql stable security definer
@@ -171,7 +207,8 @@ as $$
            order by m.signed_at desc limit 100) m
 $$;
 comment on function private.own_mandates() is
-  'The mandates that this transaction''s person signed, newest first, a hundred at most, as private.shown_mandate. Definer, as private.own_accounts.';
+  'The mandates that this transaction''s person signed, newest first, a hundred at most, as private.shown_mandate. '
+  'Definer, as private.own_accounts.';
 
 create function private.own_paid(year int) returns json
 language sql stable security definer
@@ -183,15 +220,19 @@ as $$
       select coalesce(json_agg(json_build_object(
                'eur', -d.owed,
                'unsold', (select coalesce(json_agg(u.part), '[]')
-                            from private.own_quarters('-infinity', 'infinity', d.id) q, json_array_elements(q.unsold) u (part))) order by d.id), '[]')
+                            from private.own_quarters('-infinity', 'infinity', d.id) q,
+                                json_array_elements(q.unsold) u (part))) order by d.id), '[]')
         from (select a.id, private.still_owed(a.partner_id, a.id) as owed from private.own_account_rows() a) d
        where d.owed < 0))
     from private.own_account_rows() a
-    join core.payout_parts p on p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'
+    join core.payout_parts p on p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id
+        and p.kind = 'customer'
     join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
 $$;
 comment on function private.own_paid(int) is
-  'What this transaction''s person, or the CPO that settles with them, was paid since the year began and ever: {year_eur, all_eur, debts: [{eur, unsold}]}. debts has each account that was paid for a sale that was reversed later, with its unsold ERE; its next payments are lower. Definer, as private.own_accounts.';
+  'What this transaction''s person, or the CPO that settles with them, was paid since the year began and ever: '
+  '{year_eur, all_eur, debts: [{eur, unsold}]}. debts has each account that was paid for a sale that was reversed '
+  'later, with its unsold ERE; its next payments are lower. Definer, as private.own_accounts.';
 
 create function private.own_progress() returns json
 language sql stable security definer
@@ -207,8 +248,10 @@ as $$
            'sold_on', s.sold_on,
            'paid_on', (select max(private.dutch_day(l.paid_at))
                          from core.payout_parts p
-                         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
-                        where p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id and p.kind = 'customer'))), '{}')
+                         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+                             and l.status = 'paid'
+                        where p.ledger_partner_id = a.partner_id and p.partner_id = a.partner_id and p.payee_id = a.id
+                            and p.kind = 'customer'))), '{}')
     from private.own_account_rows() a
     left join lateral (
       select min(m.signed_at) as signed_at, max(m.ended_at) filter (where m.status = 'revoked') as withdrawn_at
@@ -217,7 +260,8 @@ as $$
     left join lateral (
       select min(h.created_at) filter (where h.mid_eligible) as since,
              coalesce(json_agg(private.charger_name(h) order by h.created_at)
-                        filter (where h.status = 'active' and h.ocpp_identity is not null and h.last_seen_at is null), '[]') as silent
+                        filter (where h.status = 'active' and h.ocpp_identity is not null and h.last_seen_at is null),
+                            '[]') as silent
         from core.chargers h where h.partner_id = a.partner_id and h.account_id = a.id) h on true
     left join lateral (
       select min(k.first_month) as first_month, max(k.booked_at) as booked_at,
@@ -226,7 +270,8 @@ as $$
        cross join lateral (
          select (select min(m.period) from core.counted_months m
                   where m.partner_id = c.partner_id and m.connection_id = c.id and m.total_kwh > 0) as first_month,
-                (select max(b.submitted_at) from core.booking_rows r join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+                (select max(b.submitted_at) from core.booking_rows r join core.bookings b on b.partner_id = r.partner_id
+                 and b.id = r.booking_id
                   where r.partner_id = c.partner_id and r.connection_id = c.id and r.live) as booked_at) k
        where c.partner_id = a.partner_id and c.account_id = a.id) e on true
     left join lateral (
@@ -235,7 +280,10 @@ as $$
        where l.partner_id = a.partner_id and l.account_id = a.id and l.reversal_id is null) s on true
 $$;
 comment on function private.own_progress() is
-  'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as private.own_accounts.';
+  'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, '
+  'charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the '
+  'last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as '
+  'private.own_accounts.';
 
 -- The chargers of this transaction's person whose kWh of a year do not count: [{name, kwh, why}], most kWh first.
 create function private.own_idle_chargers(year int) returns json
@@ -243,18 +291,23 @@ language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'name', private.charger_name(h), 'kwh', round(k.wh / 1000.0, 3),
-           'why', case when h.mid_eligible is null then 'mid_unknown' when not h.mid_eligible then 'no_mid' else 'no_connection' end)
+           'why', case when h.mid_eligible is null then 'mid_unknown' when not h.mid_eligible then 'no_mid'
+                       else 'no_connection' end)
            order by k.wh desc, h.id), '[]')
     from core.chargers h
-    join lateral (select sum(case when d.locked then least(m.wh, greatest(d.charged - d.total_kwh * 1000, 0)) else m.wh end) as wh
+    join lateral (select sum(case when d.locked then least(m.wh, greatest(d.charged - d.total_kwh * 1000, 0))
+                                  else m.wh end) as wh
                     from core.charger_months m
                     -- of a booked month only the kWh beyond its total do not count
                     left join lateral (
                       select d.locked, d.total_kwh,
-                             (select sum(o.wh) from core.chargers n join core.charger_months o on o.partner_id = n.partner_id and o.charger_id = n.id
-                               where n.partner_id = d.partner_id and n.connection_id = d.connection_id and o.month = d.period) as charged
+                             (select sum(o.wh) from core.chargers n join core.charger_months o
+                              on o.partner_id = n.partner_id and o.charger_id = n.id
+                               where n.partner_id = d.partner_id and n.connection_id = d.connection_id
+                                   and o.month = d.period) as charged
                         from core.delivered_months d
-                       where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.period = m.month and d.locked) d on true
+                       where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.period = m.month
+                           and d.locked) d on true
                    where m.partner_id = h.partner_id and m.charger_id = h.id
                      and m.month >= make_date(year, 1, 1) and m.month < make_date(year + 1, 1, 1)) k on k.wh > 0
    where h.user_id = private.user_id() and (h.mid_eligible is not true or h.connection_id is null)
@@ -265,7 +318,8 @@ create function private.own_earned(since date, until date) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object('quarter', q.quarter, 'kwh', q.kwh, 'ere', q.ere, 'sold_ere', q.sold_ere,
-                                             'net_eur', q.net, 'unpaid_eur', q.unpaid, 'unsold', q.unsold) order by q.quarter), '[]')
+                                             'net_eur', q.net, 'unpaid_eur', q.unpaid, 'unsold', q.unsold)
+                                                 order by q.quarter), '[]')
     from private.own_quarters(since, until) q
 $$;
 
@@ -279,7 +333,8 @@ begin
   return json_build_object(
     'email', private.own_email(), 'year', year,
     'name', private.own_name(),
-    'charged_kwh', (select coalesce(sum(m.kwh), 0) from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'charged_kwh', (select coalesce(sum(m.kwh), 0)
+                    from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
     'offer', (select private.offer(a.partner_id, a.payout_handler) from private.own_account_rows() a limit 1),
@@ -289,7 +344,8 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, '
+  'left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -301,12 +357,14 @@ declare
 begin
   perform private.act_as(caller, 'session', 'signatory');
   page := private.own_charging_sessions(private.dutch_midnight(one_month),
-                                        private.dutch_midnight((one_month + interval '1 month')::date), null, true, query);
+                                        private.dutch_midnight((one_month + interval '1 month')::date),
+                                            null, true, query);
   return json_build_object(
     'email', private.own_email(),
     'year', year,
     'years', private.own_years(),
-    'months', (select coalesce(json_agg(m order by m.month), '[]') from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'months', (select coalesce(json_agg(m order by m.month), '[]')
+               from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'left_out', private.own_left_out(year),
     'idle_chargers', private.own_idle_chargers(year),
     'sessions', (select coalesce(json_agg(private.charging_session_row(s) order by s.started_at desc, s.id desc), '[]')
@@ -314,7 +372,8 @@ begin
     'has_more', cardinality(page) > (query ->> 'limit')::int);
 end $$;
 comment on function api.read_own_charging(jsonb, jsonb) is
-  'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to {email, year, years, months, left_out, idle_chargers, sessions, has_more}. Without a month there are no sessions.';
+  'A person''s charging in a year by month, and a page of one month''s sessions: {year, month, limit, offset} to '
+  '{email, year, years, months, left_out, idle_chargers, sessions, has_more}. Without a month there are no sessions.';
 
 create function api.read_own_earnings(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -336,7 +395,8 @@ begin
     'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
-  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
+  'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, '
+  'quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer
@@ -348,7 +408,8 @@ begin
     'accounts', private.own_accounts(),
     'mandates', private.own_mandates());
 end $$;
-comment on function api.read_own_mandates(jsonb) is 'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
+comment on function api.read_own_mandates(jsonb) is
+  'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
 
 create function api.read_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -362,7 +423,8 @@ begin
     perform private.enter_signed_account(account.id) where account.client_id is not null;
     return private.overview_document(account, (request ->> 'year')::int);
   end if;
-  perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid, (request ->> 'part_id')::uuid)
+  perform private.enter_signed_document((request ->> 'mandate_id')::uuid, (request ->> 'line_id')::uuid,
+                                        (request ->> 'part_id')::uuid)
     where private.signatory() is not null;
   if request ->> 'mandate_id' is not null then
     return private.mandate_document((request ->> 'mandate_id')::uuid);
@@ -372,7 +434,8 @@ begin
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
 comment on function api.read_own_document(jsonb, jsonb) is
-  'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to private.kept_document. Other people''s are not found.';
+  'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to '
+  'private.kept_document. Other people''s are not found.';
 
 create function api.open_own_claim(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -388,4 +451,5 @@ begin
   return json_build_object('draft_id', draft);
 end $$;
 comment on function api.open_own_claim(jsonb, jsonb) is
-  'Takes a person to the claim pages of their account: {account_id} to {draft_id}. Moving money or ending the mandate there still needs a mailed code.';
+  'Takes a person to the claim pages of their account: {account_id} to {draft_id}. Moving money or ending the mandate '
+  'there still needs a mailed code.';

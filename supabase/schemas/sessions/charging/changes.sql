@@ -16,7 +16,8 @@ begin
   return null;
 end $$;
 create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
-  for each row when (old.connection_id is distinct from new.connection_id or old.mid_eligible is distinct from new.mid_eligible)
+  for each row when (old.connection_id is distinct from new.connection_id
+                     or old.mid_eligible is distinct from new.mid_eligible)
   execute function private.charger_changed();
 
 -- Called when locked months open again: sessions that came meanwhile count.
@@ -34,19 +35,23 @@ begin
       from opened o
      where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
        and (s.month = o.month or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       -- a session that moved to another month waits until both months are open: it is still in the booking of the locked one
+              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id
+                  and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
+       -- a session that moved to another month waits until both months are open: it is still in the booking of the
+       -- locked one
        and not exists (
               select from core.delivered_months d
                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                  and (d.period = s.month or exists (
                         select from core.replaced_charging_sessions r
-                         where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id and r.month = d.period)))
+                         where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
+                             and r.month = d.period)))
     returning s.charger_id, s.id, s.connection_id, s.month
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, r.id
-      from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id and h.user_id is null)
+      from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
+          and h.user_id is null)
   select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
     from (select r.connection_id, r.month from released r union select * from opened) t;
   perform private.deliver_charging_sessions(touched_connections, touched_months);

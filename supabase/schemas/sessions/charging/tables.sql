@@ -1,9 +1,11 @@
--- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it started: it is what
--- the meter said, and stays in its month while the car charges. A split over midnight would be an estimate.
+-- Charging sessions, and the totals of each charger and month. A session belongs whole to the Dutch month in which it
+-- started: it is what the meter said, and stays in its month while the car charges. A split over midnight would be an
+-- estimate.
 
--- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. Until the table is
--- analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the smaller index. So only one index begins
--- with the charger, and it begins with nothing else: overlaps are looked for in it, and a session never is.
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger.
+-- Until the table is analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the
+-- smaller index. So only one index begins with the charger, and it begins with nothing else: overlaps are looked for in
+-- it, and a session never is.
 create table core.charging_sessions (
   partner_id    uuid        not null,
   charger_id    uuid        not null,
@@ -20,35 +22,48 @@ create table core.charging_sessions (
   status        text        not null,
   flags         text[]      not null default '{}',
   received_at   timestamptz not null,
-  month         date        not null generated always as (date_trunc('month', started_at at time zone 'Europe/Amsterdam')::date) stored,
+  month         date        not null generated always as (date_trunc('month',
+          started_at at time zone 'Europe/Amsterdam')::date) stored,
   counted       boolean     not null generated always as (ended_at is not null and flags <@ '{after_lock}') stored,
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
   constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
   constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
-  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
-  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id),
+  constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id),
+  constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id)
+      references core.connections (partner_id, id, owner_id),
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
-    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock,withdrawn,duplicate,no_end,meter_disagrees,abroad}')
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock,withdrawn,'
+             'duplicate,no_end,meter_disagrees,abroad}')
 );
 comment on table core.charging_sessions is
-  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. Personal data; kept seven years.';
-comment on column core.charging_sessions.arrival is 'The order in which sessions came in: the first of two that overlap stands.';
+  'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. '
+  'Personal data; kept seven years.';
+comment on column core.charging_sessions.arrival is
+  'The order in which sessions came in: the first of two that overlap stands.';
 comment on column core.charging_sessions.external_id is
-  'The source''s own id of the session, unique for a charger and source. A file without ids is known by EVSE and start: 1@2026-03-10T18:00:00Z.';
-comment on column core.charging_sessions.connector is 'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
+  'The source''s own id of the session, unique for a charger and source. A file without ids is known by EVSE and '
+  'start: 1@2026-03-10T18:00:00Z.';
+comment on column core.charging_sessions.connector is
+  'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.meter_start_wh is
-  'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the source did not say.';
-comment on column core.charging_sessions.connection_id is 'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
+  'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the '
+  'source did not say.';
+comment on column core.charging_sessions.connection_id is
+  'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.flags is
-  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the same charge first.';
+  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
+  'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
+  'same charge first.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before
-create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at) where ended_at - started_at > interval '23 hours';
+create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at)
+    where ended_at - started_at > interval '23 hours';
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
@@ -56,7 +71,8 @@ create index charging_sessions_connection on core.charging_sessions (partner_id,
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
 -- serves: what came too late for a booking
-create index charging_sessions_after_lock on core.charging_sessions (partner_id, month) where 'after_lock' = any (flags);
+create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
+    where 'after_lock' = any (flags);
 -- serves: which flags new sessions got
 create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
@@ -75,11 +91,14 @@ create table core.replaced_charging_sessions (
   received_at timestamptz not null,
   replaced_at timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
-  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
+  constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id)
+      references core.charging_sessions (partner_id, charger_id, id),
   -- a session has the owner of its charger, and so do its former values
-  constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id)
+  constraint replaced_charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id)
 );
-comment on table core.replaced_charging_sessions is 'What a completed session said before its source corrected it. Append-only, kept seven years.';
+comment on table core.replaced_charging_sessions is
+  'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
 select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
@@ -92,11 +111,13 @@ create table core.charger_months (
   wh         bigint not null,
   sessions   int    not null,
   constraint charger_months_pkey primary key (partner_id, charger_id, month),
-  constraint charger_months_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charger_months_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id),
   constraint charger_months_month_is_month check (month = date_trunc('month', month))
 );
 comment on table core.charger_months is
-  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no reader adds. Kept as long as the sessions.';
+  'The counted sessions of one charger and month, added up: always the sum of core.charging_sessions, so that no '
+  'reader adds. Kept as long as the sessions.';
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.enable_tenant_policy('core.charger_months', 'select, insert, update');
@@ -141,6 +162,7 @@ create type private.compared_charging_session as (
   status        text);
 
 -- What became of an item. told_id is its source's own id; session as it is now, null if it is not stored.
-create type private.charging_session_result as (place int, sheet_row int, told_id text, status text, reason text, session core.charging_sessions);
+create type private.charging_session_result as (place int, sheet_row int, told_id text, status text, reason text,
+                                                session core.charging_sessions);
 
 create type private.touched_month as (charger_id uuid, connection_id uuid, month date);

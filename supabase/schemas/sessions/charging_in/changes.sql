@@ -1,4 +1,5 @@
--- What changed of the sessions of a CPO client, numbered once it is committed, as events are (outbox/events/events.sql says why).
+-- What changed of the sessions of a CPO client, numbered once it is committed, as events are (outbox/events/events.sql
+-- says why).
 
 create function private.sequence_charging(partner uuid, owner uuid) returns core.charging_heads
 language plpgsql security definer
@@ -6,8 +7,10 @@ as $$
 declare
   head core.charging_heads;
 begin
-  if exists (select from core.charging_changes c where c.partner_id = partner and c.owner_id = owner and c.position is null) then
-    insert into core.charging_heads (partner_id, owner_id) values (partner, owner) on conflict on constraint charging_heads_pkey do nothing;
+  if exists (select from core.charging_changes c where c.partner_id = partner and c.owner_id = owner
+             and c.position is null) then
+    insert into core.charging_heads (partner_id, owner_id) values (partner, owner)
+      on conflict on constraint charging_heads_pkey do nothing;
     select * into head from core.charging_heads h where h.partner_id = partner and h.owner_id = owner for update;
     with numbered as (
       update core.charging_changes c set position = head.position + n.place
@@ -16,13 +19,15 @@ begin
                order by u.arrival limit private.events_at_once()) n
        where c.ctid = n.ctid
       returning 1)
-    update core.charging_heads h set position = h.position + (select count(*) from numbered) where h.partner_id = partner and h.owner_id = owner;
+    update core.charging_heads h set position = h.position + (select count(*) from numbered)
+     where h.partner_id = partner and h.owner_id = owner;
   end if;
   select * into head from core.charging_heads h where h.partner_id = partner and h.owner_id = owner;
   return case when head.partner_id is null then row(partner, owner, 0, 0)::core.charging_heads else head end;
 end $$;
 comment on function private.sequence_charging(uuid, uuid) is
-  'Numbers the committed changes of a client, ten thousand at most, and returns its head. Every reader calls this first. Definer, because nothing else changes a row.';
+  'Numbers the committed changes of a client, ten thousand at most, and returns its head. Every reader calls this '
+  'first. Definer, because nothing else changes a row.';
 
 create function private.sweep_charging_changes() returns bigint
 language plpgsql security definer
@@ -39,13 +44,15 @@ begin
   loop
     perform private.sequence_charging(client.partner_id, client.owner_id);
     -- a request that numbers this log holds the head: the next run deletes from it
-    perform from core.charging_heads h where h.partner_id = client.partner_id and h.owner_id = client.owner_id for update skip locked;
+    perform from core.charging_heads h where h.partner_id = client.partner_id
+        and h.owner_id = client.owner_id for update skip locked;
     continue when not found;
     with gone as (
       delete from core.charging_changes c
        where c.ctid = any (array(
          select d.ctid from core.charging_changes d
-          where d.partner_id = client.partner_id and d.owner_id = client.owner_id and d.position is not null and d.at <= private.events_kept_since()
+          where d.partner_id = client.partner_id and d.owner_id = client.owner_id and d.position is not null
+              and d.at <= private.events_kept_since()
           order by d.position limit private.events_at_once()))
       returning c.position
     ), noted as (

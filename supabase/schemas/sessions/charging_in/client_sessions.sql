@@ -1,7 +1,9 @@
 -- /v1/charging-sessions: a CPO client delivers, takes back and reads its charging sessions.
 
--- Why a session is not in its month's total now: running, flagged, mid, typed_total, outside_mandate, locked. Null if it is.
-create function private.why_not_counted(session core.charging_sessions, mid boolean, month core.delivered_months) returns text
+-- Why a session is not in its month's total now: running, flagged, mid, typed_total, outside_mandate, locked. Null if
+-- it is.
+create function private.why_not_counted(session core.charging_sessions, mid boolean,
+                                        month core.delivered_months) returns text
 language sql immutable
 return case when session.ended_at is null then 'running'
             when not session.flags <@ '{after_lock}' then 'flagged'
@@ -19,9 +21,12 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   begin
-    results := private.store_named_sessions(private.client_id(), input -> 'sessions', jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
+    results := private.store_named_sessions(private.client_id(),
+                                            input -> 'sessions',
+                                            jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
     select coalesce(json_agg(json_strip_nulls(json_build_object(
-             'place', d.place, 'status', d.status, 'reason', d.reason, 'charging_session_id', d.charging_session_id, 'flags', d.flags,
+             'place', d.place, 'status', d.status, 'reason', d.reason, 'charging_session_id', d.charging_session_id,
+                 'flags', d.flags,
              'counted', d.counted, 'not_counted', d.not_counted)) order by d.place), '[]') into answer
       from private.delivered_sessions(results) d;
     if (input ->> 'dry_run')::boolean then
@@ -33,24 +38,29 @@ begin
   return answer;
 end $$;
 comment on function api.deliver_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, flags?, counted, not_counted?}]. Items as private.store_named_sessions takes them.';
+  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, '
+  'flags?, counted, not_counted?}]. Items as private.store_named_sessions takes them.';
 grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
 
 -- Results of private.store_named_sessions in the words of the API.
 create function private.delivered_sessions(results private.charging_session_result[])
-returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[], counted boolean, not_counted text)
+returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[],
+               counted boolean, not_counted text)
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
 as $$
 begin
   return query
-  select r.place, r.sheet_row, r.told_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason, s.id, s.flags,
+  select r.place, r.sheet_row, r.told_id, case r.status when 'rejected' then 'invalid' else r.status end,
+      r.reason, s.id, s.flags,
          s.id is not null and w.why is null, w.why
     from unnest(results) r
    cross join lateral (select (r.session).*) s
     left join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
-   cross join lateral (select case when s.id is not null then private.why_not_counted(r.session, h.mid_eligible, d) end as why) w;
+    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+        and d.period = s.month
+   cross join lateral (select case when s.id is not null then private.why_not_counted(r.session, h.mid_eligible, d)
+                                   end as why) w;
 end $$;
 
 create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
@@ -67,16 +77,19 @@ begin
   with hit as (
     select t.told, s.id, s.external_id = t.told as by_own
       from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.told and s.source = 'api' and s.owner_id = private.client_id()
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.told
+          and s.source = 'api' and s.owner_id = private.client_id()
     union all
     select t.told, s.id, false
       from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told) and s.source in ('api', 'file')
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told)
+          and s.source in ('api', 'file')
        and s.owner_id = private.client_id()
     union all
     select p.external_id, p.id, true
       from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api' and p.external_id = any (told)
+     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api'
+         and p.external_id = any (told)
   )
   select jsonb_object_agg(h.told, h.id), min(h.told) filter (where h.sessions > 1) into known, twice
     from (select h.told, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.told) h;
@@ -84,7 +97,8 @@ begin
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
   gone := private.withdraw_charging_sessions(
-    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}', decode(input ->> 'sent_sha256', 'hex'));
+    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}',
+        decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
@@ -99,7 +113,9 @@ begin
       from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (told, place));
 end $$;
 comment on function api.withdraw_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions:withdraw: {session_ids, sent_sha256} to [{session_id, status: withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it told itself. Refuses with ambiguous_session an id that two chargers have.';
+  'POST /v1/charging-sessions:withdraw: {session_ids, sent_sha256} to [{session_id, status: '
+  'withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it told itself. Refuses with '
+  'ambiguous_session an id that two chargers have.';
 grant execute on function api.withdraw_charging_sessions(jsonb, jsonb) to edge_slow;
 
 -- A charging session as its client reads it. why is private.why_not_counted.
@@ -126,11 +142,13 @@ as $$
     'received_at', private.iso(session.received_at))
 $$;
 
--- The cursor of a client's charging sessions: c|<position>, or while it goes through all that is stored s|<position>|<started_at>|<id>.
+-- The cursor of a client's charging sessions: c|<position>, or while it goes through all that is stored
+-- s|<position>|<started_at>|<id>.
 create function private.charging_cursor(owner uuid, place text) returns text
 language sql immutable
 -- base64url, with half a hash by which a cursor of another client, or one that was made up, is known
-return translate(encode(convert_to(place, 'UTF8') || substr(sha256(uuid_send(owner) || convert_to(place, 'UTF8')), 1, 8), 'base64'), E'+/=\n', '-_');
+return translate(encode(convert_to(place, 'UTF8') || substr(sha256(uuid_send(owner) || convert_to(place, 'UTF8')), 1,
+                                                            8), 'base64'), E'+/=\n', '-_');
 
 -- What private.charging_cursor was made of; null for any other cursor.
 create function private.charging_place(owner uuid, after text) returns text
@@ -182,13 +200,15 @@ begin
   end if;
   if account is not null or one is not null then
     chargers := array(select h.id from core.chargers h
-                       where h.partner_id = private.partner_id() and h.owner_id = owner and (account is null or h.account_id = account) and (one is null or h.id = one));
+                       where h.partner_id = private.partner_id() and h.owner_id = owner
+                           and (account is null or h.account_id = account) and (one is null or h.id = one));
   end if;
   if parts[1] = 's' then
     -- all that is stored, newest first, a thousand of which are looked at
     looked := array(
       select s from core.charging_sessions s
-       where s.owner_id = owner and s.partner_id = private.partner_id() and s.started_at >= since and s.started_at < until
+       where s.owner_id = owner and s.partner_id = private.partner_id() and s.started_at >= since
+           and s.started_at < until
          and (chargers is null or s.charger_id = any (chargers))
          and (parts[3] is null or (s.started_at, s.id) < (parts[3]::timestamptz, parts[4]::uuid))
        order by s.started_at desc, s.id desc limit 1001);
@@ -201,18 +221,21 @@ begin
          where c.partner_id = private.partner_id() and c.owner_id = owner and c.position > parts[2]::bigint
            and c.position <= parts[2]::bigint + private.events_at_once()
          group by c.session_id, c.charger_id order by max(c.position) limit 1001) c
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = c.session_id and s.charger_id = c.charger_id
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = c.session_id
+          and s.charger_id = c.charger_id
      order by c.position);
   end if;
   with place as (
     select u.place, u.s, h, private.why_not_counted(u.s, h.mid_eligible, d) as why
       from (select g.place, looked[g.place] as s from generate_subscripts(looked[:1000], 1) g (place)) u
       join core.chargers h on h.partner_id = (u.s).partner_id and h.id = (u.s).charger_id
-      left join core.delivered_months d on d.partner_id = (u.s).partner_id and d.connection_id = (u.s).connection_id and d.period = (u.s).month
+      left join core.delivered_months d on d.partner_id = (u.s).partner_id and d.connection_id = (u.s).connection_id
+          and d.period = (u.s).month
   ), kept as (
     select * from place p
      where (counted is null or counted = (p.why is null))
-       and ((p.s).started_at >= since and (p.s).started_at < until) and (chargers is null or (p.s).charger_id = any (chargers))
+       and ((p.s).started_at >= since and (p.s).started_at < until)
+           and (chargers is null or (p.s).charger_id = any (chargers))
      order by p.place limit size + 1
   ), page as (
     select * from kept k order by k.place limit size
@@ -224,7 +247,8 @@ begin
   if parts[1] = 's' then
     if more or cardinality(looked) > 1000 then
       next := (select concat_ws('|', 's', parts[2], l.started_at at time zone 'UTC' || 'Z', l.id)
-                 from (select (looked[case when more then array_position(array(select (x).id from unnest(looked) x), chosen[size]) else 1000 end]).*) l);
+                 from (select (looked[case when more then array_position(array(select (x).id from unnest(looked) x),
+                                                                         chosen[size]) else 1000 end]).*) l);
       more := true;
     else
       next := concat_ws('|', 'c', parts[2]);
@@ -233,7 +257,8 @@ begin
   else
     next := concat_ws('|', 'c', case
       when more then (select max(c.position) from core.charging_changes c
-                       where c.partner_id = private.partner_id() and c.owner_id = owner and c.position > parts[2]::bigint
+                       where c.partner_id = private.partner_id() and c.owner_id = owner
+                           and c.position > parts[2]::bigint
                          and c.position <= parts[2]::bigint + private.events_at_once() and c.session_id = chosen[size])
       when cardinality(looked) > 1000 then (
         select max(c.position) from core.charging_changes c
@@ -244,10 +269,12 @@ begin
   end if;
   return json_build_object(
     'sessions', shown, 'next_cursor', private.charging_cursor(owner, next),
-    'has_more', more or exists (select from core.charging_changes c where c.partner_id = private.partner_id() and c.owner_id = owner and c.position is null));
+    'has_more', more or exists (select from core.charging_changes c where c.partner_id = private.partner_id()
+                                and c.owner_id = owner and c.position is null));
 end $$;
 comment on function api.list_charging_sessions(jsonb, jsonb) is
-  'GET /v1/charging-sessions: {after, limit, account_id, charger_id, from, to, counted} to {sessions, next_cursor, has_more}. First all that is stored, then what changed, each session as it is now.';
+  'GET /v1/charging-sessions: {after, limit, account_id, charger_id, from, to, counted} to {sessions, next_cursor, '
+  'has_more}. First all that is stored, then what changed, each session as it is now.';
 
 create function api.get_charging_session(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -259,14 +286,17 @@ begin
   select private.client_session(s, h, private.why_not_counted(s, h.mid_eligible, d)) into answer
     from core.charging_sessions s
     join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
-   where s.partner_id = private.partner_id() and s.id = (query ->> 'charging_session_id')::uuid and s.owner_id = private.client_id();
+    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+        and d.period = s.month
+   where s.partner_id = private.partner_id() and s.id = (query ->> 'charging_session_id')::uuid
+       and s.owner_id = private.client_id();
   if answer is null then
     perform private.refuse('charging_session_not_found');
   end if;
   return answer;
 end $$;
-comment on function api.get_charging_session(jsonb, jsonb) is 'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
+comment on function api.get_charging_session(jsonb, jsonb) is
+  'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
 
 create function api.list_parked_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -291,14 +321,20 @@ begin
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
         'parked_id', s.id, 'session_id', s.external_id, 'source', s.source, 'reason', s.reason,
-        'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
-        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
+        'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1),
+                                                    'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
+        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh',
+            trim_scale((s.item ->> 'wh')::numeric / 1000),
         'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
-                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions) order by g.sessions desc, g.name), '[]')
-                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name) group by n.name order by 2 desc, 1 limit 100) g),
-      'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more', (select count(*) from page) > page_limit)
+                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
+                      g.sessions) order by g.sessions desc, g.name), '[]')
+                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name)
+                        group by n.name order by 2 desc, 1 limit 100) g),
+      'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more',
+          (select count(*) from page) > page_limit)
       from shown s);
 end $$;
 comment on function api.list_parked_charging(jsonb, jsonb) is
-  'GET /v1/charging-sessions/parked: {limit, offset} to {parked, names, …}, newest first. names: the 100 most frequent of the 10,000 newest.';
+  'GET /v1/charging-sessions/parked: {limit, offset} to {parked, names, …}, newest first. names: the 100 most frequent '
+  'of the 10,000 newest.';

@@ -21,11 +21,13 @@ create function ops.charging_flagged(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('flagged', coalesce(json_agg(json_build_object(
-           'charging_session_id', q.id, 'partner_slug', q.slug, 'charger_id', q.charger_id, 'source', q.source, 'started_at', private.iso(q.started_at),
+           'charging_session_id', q.id, 'partner_slug', q.slug, 'charger_id', q.charger_id, 'source', q.source,
+               'started_at', private.iso(q.started_at),
            'kwh', q.wh / 1000.0, 'flags', q.flags) order by q.arrival desc), '[]'))
     from (select s.*, p.slug
             from core.charging_sessions s join core.partners p on p.id = s.partner_id
-           where s.flags <> '{}' and not s.flags <@ '{after_lock,withdrawn}' and s.received_at > private.now() - interval '31 days'
+           where s.flags <> '{}' and not s.flags <@ '{after_lock,withdrawn}'
+               and s.received_at > private.now() - interval '31 days'
              and (private.chosen_partner(input) is null or p.id = private.chosen_partner(input))
            order by s.arrival desc limit coalesce((input ->> 'limit')::int, 50)) q
 $$;
@@ -37,10 +39,13 @@ create function private.tellings(session core.charging_sessions) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
-           'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at), 'client_id', e.client_id,
-           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh', e.meter_start_wh,
+           'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at),
+               'client_id', e.client_id,
+           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh',
+               e.meter_start_wh,
            'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from, 'signature', e.signature, 'document', e.document,
-           'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex')) order by e.id), '[]')
+           'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex'))
+               order by e.id), '[]')
     from core.charging_evidence e
    where e.partner_id = session.partner_id and e.charger_id = session.charger_id and e.session_id = session.id
 $$;
@@ -59,9 +64,12 @@ begin
   return json_build_object('session', json_build_object(
     'charging_session_id', session.id,
     'partner_slug', (select p.slug from core.partners p where p.id = session.partner_id),
-    'charger_id', session.charger_id, 'evse_no', session.connector, 'source', session.source, 'external_id', session.external_id,
-    'started_at', private.iso(session.started_at), 'ended_at', private.iso(session.ended_at), 'kwh', session.wh / 1000.0,
-    'meter_id', session.meter_id, 'meter_start_kwh', session.meter_start_wh / 1000.0, 'meter_end_kwh', session.meter_end_wh / 1000.0,
+    'charger_id', session.charger_id, 'evse_no', session.connector, 'source', session.source, 'external_id',
+        session.external_id,
+    'started_at', private.iso(session.started_at), 'ended_at', private.iso(session.ended_at), 'kwh',
+        session.wh / 1000.0,
+    'meter_id', session.meter_id, 'meter_start_kwh', session.meter_start_wh / 1000.0, 'meter_end_kwh',
+        session.meter_end_wh / 1000.0,
     'flags', session.flags, 'received_at', private.iso(session.received_at), 'tellings', private.tellings(session)));
 end $$;
 comment on function ops.charging_show(jsonb) is

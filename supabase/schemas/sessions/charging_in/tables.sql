@@ -1,4 +1,5 @@
--- The tables of charging data that comes in: names of chargers, evidence, what is parked, changes for the cursor, uploads.
+-- The tables of charging data that comes in: names of chargers, evidence, what is parked, changes for the cursor,
+-- uploads.
 
 create table core.charger_names (
   partner_id uuid        not null,
@@ -11,21 +12,25 @@ create table core.charger_names (
   ended_at   timestamptz,
   given_up   boolean     not null default false,
   constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, charger_id),
-  constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id),
   constraint charger_names_kind_known check (kind in ('external_ref', 'evse_uid', 'evse_id', 'meter_id')),
   constraint charger_names_value_length check (length(value) between 1 and 120),
   constraint charger_names_party_length check (length(party) <= 40),
   constraint charger_names_evse_no_range check (evse_no between 1 and 100)
 );
 comment on table core.charger_names is
-  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value writes it. Kept as long as the charger.';
+  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value '
+  'writes it. Kept as long as the charger.';
 comment on column core.charger_names.party is 'The party of a hub that uses the name, NL-TNM; empty for all.';
 comment on column core.charger_names.ended_at is
   'When the charger lost the name: it still means the charger for sessions that began earlier. Null while it stands.';
 comment on column core.charger_names.given_up is
-  'It was taken from a charger that stayed: it means this charger only for sessions that the charger has under the name.';
+  'It was taken from a charger that stayed: it means this charger only for sessions that the charger has under the '
+  'name.';
 -- serves: name_taken
-create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party) where ended_at is null;
+create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party)
+    where ended_at is null;
 -- serves: the names of a charger
 create index charger_names_charger on core.charger_names (partner_id, charger_id);
 select private.enable_tenant_policy('core.charger_names', 'select, insert, update, delete');
@@ -52,17 +57,22 @@ create table core.charging_evidence (
   end_from        text,
   received_at     timestamptz not null default private.now(),
   constraint charging_evidence_pkey primary key (partner_id, charger_id, id),
-  constraint charging_evidence_session_fkey foreign key (partner_id, charger_id, session_id) references core.charging_sessions (partner_id, charger_id, id),
-  constraint charging_evidence_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
+  constraint charging_evidence_session_fkey foreign key (partner_id, charger_id, session_id)
+      references core.charging_sessions (partner_id, charger_id, id),
+  constraint charging_evidence_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id),
   constraint charging_evidence_signature_known check (signature in ('unchecked', 'verified', 'failed', 'unreadable')),
   constraint charging_evidence_signature_whole check ((signature is null) = (signed = '{}'))
 );
 comment on table core.charging_evidence is
-  'What a source said about a charging session, one row a telling that changed something. Append-only, kept seven years. Personal data: signed texts may name the card.';
+  'What a source said about a charging session, one row a telling that changed something. Append-only, kept seven '
+  'years. Personal data: signed texts may name the card.';
 comment on column core.charging_evidence.session_id is 'Null for words that belong to no session.';
 comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
-comment on column core.charging_evidence.document is 'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it.';
-comment on column core.charging_evidence.sent_sha256 is 'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
+comment on column core.charging_evidence.document is
+  'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it.';
+comment on column core.charging_evidence.sent_sha256 is
+  'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
@@ -83,15 +93,22 @@ create table core.parked_charging (
   judge_at    timestamptz,
   constraint parked_charging_pkey primary key (partner_id, id),
   constraint parked_charging_told_key unique (partner_id, owner_id, told_as, source),
-  constraint parked_charging_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
-  constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger', 'charger_removed', 'no_times'))
+  constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
+      references core.oauth_clients (partner_id, id),
+  constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
+                                                            'charger_removed', 'no_times'))
 );
 comment on table core.parked_charging is
-  'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal data.';
-comment on column core.parked_charging.told_as is 'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and start.';
+  'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal '
+  'data.';
+comment on column core.parked_charging.told_as is
+  'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and '
+  'start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
-comment on column core.parked_charging.item is 'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
-comment on column core.parked_charging.judge_at is 'When the worker looks for its charger again; null until one of its names appears.';
+comment on column core.parked_charging.item is
+  'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
+comment on column core.parked_charging.judge_at is
+  'When the worker looks for its charger again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
@@ -113,12 +130,16 @@ create table core.charging_changes (
   constraint charging_changes_pkey primary key (partner_id, owner_id, arrival)
 );
 comment on table core.charging_changes is
-  'A change of a session of a CPO client, or of its flags, for the cursor of GET /v1/charging-sessions. Kept 90 days. No personal data.';
-comment on column core.charging_changes.position is 'Its place in the client''s list, numbered after it was committed, as events are.';
+  'A change of a session of a CPO client, or of its flags, for the cursor of GET /v1/charging-sessions. Kept 90 days. '
+  'No personal data.';
+comment on column core.charging_changes.position is
+  'Its place in the client''s list, numbered after it was committed, as events are.';
 -- serves: numbering
-create index charging_changes_unnumbered on core.charging_changes (partner_id, owner_id, arrival) where position is null;
+create index charging_changes_unnumbered on core.charging_changes (partner_id, owner_id, arrival)
+    where position is null;
 -- serves: reading on from a cursor
-create unique index charging_changes_position on core.charging_changes (partner_id, owner_id, position) where position is not null;
+create unique index charging_changes_position on core.charging_changes (partner_id, owner_id, position)
+    where position is not null;
 -- serves: the sweep
 create index charging_changes_age on core.charging_changes (at);
 select private.enable_tenant_policy('core.charging_changes', 'select, insert');
@@ -130,7 +151,8 @@ create table core.charging_heads (
   swept      bigint not null default 0,
   constraint charging_heads_pkey primary key (partner_id, owner_id)
 );
-comment on table core.charging_heads is 'Up to where the changes of a client are numbered, and up to where they were deleted.';
+comment on table core.charging_heads is
+  'Up to where the changes of a client are numbered, and up to where they were deleted.';
 select private.enable_tenant_policy('core.charging_heads', 'select');
 
 create table core.uploads (
@@ -178,7 +200,9 @@ comment on type private.named_charger is 'The names by which a source means the 
 
 create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text, moved boolean);
 comment on type private.found_charger is
-  'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed. moved: by a name that it gave up.';
+  'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed. '
+  'moved: by a name that it gave up.';
 
 create type private.told_name as (place int, started_at timestamptz, rank int, ended_at timestamptz);
-comment on type private.told_name is 'An item that gives a name: its place, when its session began and ended, and which of its names it is.';
+comment on type private.told_name is
+  'An item that gives a name: its place, when its session began and ended, and which of its names it is.';

@@ -16,31 +16,38 @@ begin
         where d.pull_due_at <= private.now() and (d.pull_lease_until is null or d.pull_lease_until <= private.now())
           and d.status = 'registered' and d.cdrs_url is not null and d.their_token_ciphertext is not null
           and exists (select from core.partners p where p.id = d.partner_id and p.is_active)
-          and exists (select from core.oauth_clients o where o.id = d.owner_id and o.partner_id = d.partner_id and o.disabled_at is null)
+          and exists (select from core.oauth_clients o where o.id = d.owner_id and o.partner_id = d.partner_id
+                      and o.disabled_at is null)
         order by d.pull_due_at limit size for update skip locked)
     returning c.*)
     select coalesce(json_agg(json_build_object(
-           'partner_id', l.partner_id, 'owner_id', l.owner_id, 'lease_id', l.pull_lease_id, 'versions_url', l.versions_url, 'cdrs_url', l.cdrs_url,
-           'origins', l.origins, 'their_token', json_build_object('ciphertext', l.their_token_ciphertext, 'key_id', l.their_token_key_id),
-           'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset', l.pull_offset)), '[]') into pulls
+           'partner_id', l.partner_id, 'owner_id', l.owner_id, 'lease_id', l.pull_lease_id, 'versions_url',
+               l.versions_url, 'cdrs_url', l.cdrs_url,
+           'origins', l.origins, 'their_token', json_build_object('ciphertext', l.their_token_ciphertext,
+                                                                  'key_id', l.their_token_key_id),
+           'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset',
+               l.pull_offset)), '[]') into pulls
     from leased l;
   return pulls;
 end $$;
-comment on function private.lease_ocpi_pulls(int) is 'Leases pulls that are due, for a minute each. Definer: every tenant at once.';
+comment on function private.lease_ocpi_pulls(int) is
+  'Leases pulls that are due, for a minute each. Definer: every tenant at once.';
 
--- Where the next pass begins: 48 hours before the last one ended, because clocks differ. The first begins with the Dutch year in which the
--- connection was made: a platform that fails over the turn of the year loses no CDR.
+-- Where the next pass begins: 48 hours before the last one ended, because clocks differ. The first begins with the
+-- Dutch year in which the connection was made: a platform that fails over the turn of the year loses no CDR.
 create function private.ocpi_pull_from(link core.ocpi_connections) returns timestamptz
 language sql stable
 as $$
-  select coalesce(link.pull_from, link.pulled_to - interval '48 hours', private.dutch_midnight(date_trunc('year', private.dutch_day(link.created_at))::date))
+  select coalesce(link.pull_from, link.pulled_to - interval '48 hours',
+                  private.dutch_midnight(date_trunc('year', private.dutch_day(link.created_at))::date))
 $$;
 
 create function api.lease_ocpi_pulls(caller jsonb, batch jsonb) returns json
 language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
-  'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, their_token, date_from, date_to, offset}].';
+  'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, '
+  'their_token, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
 
 -- The connection of a lease, locked, and the transaction narrowed to its client; null if another worker has it by now.
@@ -70,12 +77,16 @@ begin
   end if;
   results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
-  update core.ocpi_connections c set pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_lease_until = private.now() + interval '60 seconds'
+  update core.ocpi_connections c set pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
-  return json_build_object('leased', true, 'stale', stale, 'faulty', (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'refused'));
+  return json_build_object('leased', true, 'stale', stale,
+                           'faulty', (select count(*) from jsonb_array_elements(results) r
+                                      where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, offset} to {leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, offset} to {leased, stale, '
+  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -85,8 +96,10 @@ as $$
 begin
   perform private.enqueue_mails('{"template": "ocpi_pull_failed", "locale": "nl"}', (
     select jsonb_agg(jsonb_build_object(
-             'recipient', t.email, 'cause', 'ocpi_pull_failed:' || link.owner_id || ':' || private.iso(link.failing_since) || ':' || t.email,
-             'content', jsonb_build_object('partner_name', p.name, 'url', link.versions_url, 'since', private.iso(link.failing_since))))
+             'recipient', t.email, 'cause', 'ocpi_pull_failed:' || link.owner_id || ':'
+                 || private.iso(link.failing_since) || ':' || t.email,
+             'content', jsonb_build_object('partner_name', p.name, 'url', link.versions_url,
+                                           'since', private.iso(link.failing_since))))
       from core.partners p
      cross join lateral (select m.email from private.manager_emails(p.id) m (email) union select operator) t
      where p.id = link.partner_id and t.email is not null));
@@ -104,11 +117,13 @@ begin
   if link.owner_id is null then
     return false;
   end if;
-  warn := coalesce(error is not null and not link.warned and link.failing_since <= private.now() - interval '24 hours', false);
+  warn := coalesce(error is not null and not link.warned and link.failing_since <= private.now() - interval '24 hours',
+                   false);
   update core.ocpi_connections c
      set pull_lease_id = null, pull_lease_until = null,
          pulled_to = case when whole then greatest(c.pulled_to, c.pull_until) else c.pulled_to end,
-         pull_from = case when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null then c.pull_until - interval '48 hours'
+         pull_from = case when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null
+                          then c.pull_until - interval '48 hours'
                           when whole then null else c.pull_from end,
          pull_until = case when whole then null else c.pull_until end,
          pull_offset = case when whole then 0 else c.pull_offset end,
@@ -117,7 +132,8 @@ begin
          pull_due_at = case when error is not null then private.now() + interval '15 minutes'
                             when not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
-         failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end, last_error = error,
+         failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
+             last_error = error,
          warned = error is not null and (c.warned or warn)
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -129,11 +145,14 @@ begin
   return true;
 end $$;
 comment on function private.settle_ocpi_pull(jsonb) is
-  'Ends the lease of a pull. After 24 hours of failures an event and mails go out, once. Definer, because mail belongs to no client.';
+  'Ends the lease of a pull. After 24 hours of failures an event and mails go out, once. Definer, because mail belongs '
+  'to no client.';
 
 create function api.settle_ocpi_pull(caller jsonb, settled jsonb) returns json
 language sql security definer
-as $$ select private.act_as(caller, 'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
+as $$ select private.act_as(caller,
+                            'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
 comment on function api.settle_ocpi_pull(jsonb, jsonb) is
-  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, operator} to {settled}. operator is an address to warn too.';
+  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, operator} to {settled}. operator is an '
+  'address to warn too.';
 grant execute on function api.settle_ocpi_pull(jsonb, jsonb) to edge_slow;

@@ -19,15 +19,17 @@ declare
   link core.ocpi_connections;
 begin
   perform private.act_as(caller, 'ocpi');
-  select * into link from core.ocpi_connections c where c.partner_id = private.partner_id() and c.owner_id = private.client_id();
+  select * into link from core.ocpi_connections c where c.partner_id = private.partner_id()
+      and c.owner_id = private.client_id();
   perform private.refuse_if('ocpi_method', (link.status = 'registered') <> (input ->> 'method' <> 'POST'));
   return json_build_object('owner_id', link.owner_id, 'origins', link.origins);
 end $$;
 comment on function api.read_ocpi_registration(jsonb, jsonb) is
-  'Before a platform is asked for its endpoints: {method} to {owner_id, origins}. Refuses with ocpi_method POST when it is registered, and PUT when it is not.';
+  'Before a platform is asked for its endpoints: {method} to {owner_id, origins}. Refuses with ocpi_method POST when '
+  'it is registered, and PUT when it is not.';
 
--- Stores what both sides agreed: {versions_url, cdrs_url, parties, token_hash, their_token: {ciphertext, key_id}}. What it has since its last
--- pull comes at once.
+-- Stores what both sides agreed: {versions_url, cdrs_url, parties, token_hash, their_token: {ciphertext, key_id}}. What
+-- it has since its last pull comes at once.
 create function private.settle_ocpi(link core.ocpi_connections, input jsonb) returns core.ocpi_connections
 language plpgsql
 as $$
@@ -41,10 +43,12 @@ begin
          -- the hour begins with the first PUT: the old token cannot be held on to by asking again
          previous_until = case when renewed then coalesce(c.previous_until, private.now() + interval '1 hour') end,
          token_hash = decode(input ->> 'token_hash', 'hex'), registration_token_hash = null, registration_until = null,
-         their_token_ciphertext = input #>> '{their_token,ciphertext}', their_token_key_id = input #>> '{their_token,key_id}',
+         their_token_ciphertext = input #>> '{their_token,ciphertext}',
+             their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null, failing_since = null, last_error = null, warned = false
+         pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null, failing_since = null,
+             last_error = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   perform private.audit('ocpi.registered', link.owner_id, jsonb_build_object('parties', link.parties));
@@ -62,7 +66,8 @@ begin
   link := private.own_ocpi();
   -- another request may have been first, or the operator may have ended the connection
   if (case input ->> 'method' when 'POST' then link.registration_token_hash = any (hashes)
-                              else link.token_hash = any (hashes) or link.previous_token_hash = any (hashes) end) is not true then
+                              else link.token_hash = any (hashes) or link.previous_token_hash = any (hashes)
+                                  end) is not true then
     perform private.refuse('ocpi_method');
   end if;
   -- of two that the old token called, the token of the last holds
@@ -70,7 +75,8 @@ begin
   return json_build_object('registered', true);
 end $$;
 comment on function api.register_ocpi(jsonb, jsonb) is
-  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, token_hash, their_token} to {registered}. A registration token does it once.';
+  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, token_hash, '
+  'their_token} to {registered}. A registration token does it once.';
 
 -- Ends the tokens of both sides. What was sent stays.
 create function private.end_ocpi(link core.ocpi_connections, status text) returns core.ocpi_connections
@@ -78,8 +84,10 @@ language plpgsql
 as $$
 begin
   update core.ocpi_connections c
-     set status = end_ocpi.status, token_hash = null, previous_token_hash = null, previous_until = null, registration_token_hash = null, registration_until = null,
-         their_token_ciphertext = null, their_token_key_id = null, cdrs_url = null, pull_due_at = null, pull_lease_id = null, pull_lease_until = null,
+     set status = end_ocpi.status, token_hash = null, previous_token_hash = null, previous_until = null,
+         registration_token_hash = null, registration_until = null,
+         their_token_ciphertext = null, their_token_key_id = null, cdrs_url = null, pull_due_at = null,
+             pull_lease_id = null, pull_lease_until = null,
          failing_since = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -99,7 +107,8 @@ begin
   perform private.end_ocpi(link, 'unregistered');
   return json_build_object('unregistered', true);
 end $$;
-comment on function api.unregister_ocpi(jsonb, jsonb) is 'DELETE /ocpi/2.2.1/credentials: {} to {unregistered}. Ends the tokens of both sides; CDRs stay.';
+comment on function api.unregister_ocpi(jsonb, jsonb) is
+  'DELETE /ocpi/2.2.1/credentials: {} to {unregistered}. Ends the tokens of both sides; CDRs stay.';
 
 create function api.get_ocpi(caller jsonb) returns json
 language plpgsql stable security definer
@@ -108,11 +117,15 @@ begin
   perform private.act_as(caller, 'cpo');
   return (
     select json_build_object(
-             'status', coalesce(c.status, 'none'), 'parties', coalesce(c.parties || c.added_parties, '{}'), 'registered_at', private.iso(c.registered_at),
-             'pushed_at', private.iso(c.push_seen_at), 'pulls', c.cdrs_url is not null, 'pulled_to', private.iso(c.pulled_to),
+             'status', coalesce(c.status, 'none'), 'parties', coalesce(c.parties || c.added_parties, '{}'),
+                 'registered_at', private.iso(c.registered_at),
+             'pushed_at', private.iso(c.push_seen_at), 'pulls', c.cdrs_url is not null, 'pulled_to',
+                 private.iso(c.pulled_to),
              'cdrs_taken', coalesce(c.taken, 0), 'cdrs_refused', coalesce(c.refused, 0), 'last_refusal', c.last_refusal,
-             'last_refused_at', private.iso(c.last_refused_at), 'failing_since', private.iso(c.failing_since), 'last_error', c.last_error)
+             'last_refused_at', private.iso(c.last_refused_at), 'failing_since', private.iso(c.failing_since),
+                 'last_error', c.last_error)
       from (values (private.partner_id(), private.client_id())) self (partner_id, client_id)
       left join core.ocpi_connections c on c.partner_id = self.partner_id and c.owner_id = self.client_id);
 end $$;
-comment on function api.get_ocpi(jsonb) is 'GET /v1/ocpi: how the OCPI connection of a client stands; status none without one.';
+comment on function api.get_ocpi(jsonb) is
+  'GET /v1/ocpi: how the OCPI connection of a client stands; status none without one.';

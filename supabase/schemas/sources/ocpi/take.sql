@@ -1,6 +1,7 @@
 -- CDRs: each is kept once, and becomes a charging session.
 
--- The words for which a CDR of a known id, or a credit, is refused; null if it may be kept. A row of its id was looked for.
+-- The words for which a CDR of a known id, or a credit, is refused; null if it may be kept. A row of its id was looked
+-- for.
 create function private.cdr_refusal(cdr private.sent_cdr, known core.ocpi_cdrs) returns text
 language plpgsql stable
 as $$
@@ -13,11 +14,13 @@ begin
     return null;
   end if;
   select * into original from core.ocpi_cdrs c
-   where c.partner_id = private.partner_id() and c.owner_id = private.owner_id() and c.party = cdr.party and c.cdr_id = cdr.credit_of;
+   where c.partner_id = private.partner_id() and c.owner_id = private.owner_id() and c.party = cdr.party
+       and c.cdr_id = cdr.credit_of;
   return case
     when original.status = 'credit' then 'credit_reference_id: is a credit CDR itself'
     when exists (select from core.ocpi_cdrs c
-                  where c.partner_id = private.partner_id() and c.owner_id = private.owner_id() and c.party = cdr.party and c.credit_of = cdr.credit_of)
+                  where c.partner_id = private.partner_id() and c.owner_id = private.owner_id() and c.party = cdr.party
+                      and c.credit_of = cdr.credit_of)
     then 'credit_reference_id: another credit CDR took it back' end;
 end $$;
 
@@ -27,13 +30,16 @@ language plpgsql
 as $$
 begin
   perform private.park_charging(owner, array(
-    select row(null, null, owner, 'ocpi', s.item ->> 'external_id', s.item ->> 'external_id', s.item ->> 'party', n.names,
+    select row(null, null, owner, 'ocpi', s.item ->> 'external_id', s.item ->> 'external_id',
+               s.item ->> 'party', n.names,
                (s.item - '{place,park}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
-                 'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))), s.item ->> 'park', null, null)::core.parked_charging
+                 'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))),
+                     s.item ->> 'park', null, null)::core.parked_charging
       from jsonb_array_elements(sessions) s (item)
      cross join lateral (
        select array_agg(t.kind || ':' || t.value order by t.rank) as names
-         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid', s.item ->> 'evse_id', s.item ->> 'meter_id', null)::private.named_charger) t) n));
+         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid',
+                                     s.item ->> 'evse_id', s.item ->> 'meter_id', null)::private.named_charger) t) n));
 end $$;
 
 -- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
@@ -49,10 +55,12 @@ begin
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi' and p.told_as = credit.told;
+     where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi'
+         and p.told_as = credit.told;
     perform private.withdraw_charging_sessions(array(
       select s.id from core.charging_sessions s
-       where s.partner_id = private.partner_id() and s.external_id = credit.told and s.source = 'ocpi' and s.owner_id = private.owner_id()),
+       where s.partner_id = private.partner_id() and s.external_id = credit.told and s.source = 'ocpi'
+           and s.owner_id = private.owner_id()),
       credit.document, decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;
@@ -77,10 +85,13 @@ declare
 begin
   foreach cdr in array sent loop
     known := null;
-    reason := coalesce(cdr.refused, case when cdr.party <> all (parties) then 'party_id: ' || cdr.party || ' is not a party of this connection' end);
+    reason := coalesce(cdr.refused,
+                       case when cdr.party <> all (parties) then 'party_id: ' || cdr.party
+                            || ' is not a party of this connection' end);
     if reason is null then
       select * into known from core.ocpi_cdrs c
-       where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party and c.cdr_id = cdr.id;
+       where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
+           and c.cdr_id = cdr.id;
       reason := private.cdr_refusal(cdr, known);
     end if;
     if reason is not null then
@@ -90,21 +101,27 @@ begin
       taker := null;
       if cdr.kind <> 'credit' then
         select * into taker from core.ocpi_cdrs c
-         where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party and c.credit_of = cdr.id;
+         where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
+             and c.credit_of = cdr.id;
       end if;
       insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document)
       values (link.partner_id, link.owner_id, cdr.party, cdr.id, decode(cdr.kept_sha256, 'hex'), cdr.credit_of,
-              case when cdr.kind = 'session' and taker.cdr_id is not null then 'credited' when cdr.kind = 'session' then 'taken' else cdr.kind end, cdr.document);
+              case when cdr.kind = 'session' and taker.cdr_id is not null then 'credited' when cdr.kind = 'session'
+                   then 'taken' else cdr.kind end, cdr.document);
       if cdr.kind = 'credit' then
         update core.ocpi_cdrs c set status = 'credited'
-         where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party and c.cdr_id = cdr.credit_of and c.status = 'taken';
-        credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.credit_of, 'document', cdr.document, 'sent_sha256', cdr.sent_sha256);
+         where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
+             and c.cdr_id = cdr.credit_of and c.status = 'taken';
+        credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.credit_of,
+                                                 'document', cdr.document, 'sent_sha256', cdr.sent_sha256);
       elsif cdr.kind = 'session' then
         if cdr.session ->> 'started_at' is null or cdr.session ->> 'ended_at' is null then
           parked := parked || (cdr.session || '{"park": "no_times"}');
         else
-          fresh := fresh || (cdr.session || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256, 'client_id', link.owner_id,
-                                                               'request_id', nullif(current_setting('app.request_id', true), '')));
+          fresh := fresh || (cdr.session || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
+                                                               'client_id', link.owner_id,
+                                                               'request_id', nullif(current_setting('app.request_id',
+                                                                   true), '')));
         end if;
         if taker.cdr_id is not null then
           credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id, 'document', taker.document);
@@ -112,12 +129,14 @@ begin
       end if;
     end if;
     results := results || jsonb_strip_nulls(jsonb_build_object(
-      'place', cdr.place, 'status', case when reason is not null then 'refused' when known.cdr_id is null then 'taken' else 'unchanged' end, 'reason', reason));
+      'place', cdr.place, 'status', case when reason is not null then 'refused' when known.cdr_id is null then 'taken'
+                                         else 'unchanged' end, 'reason', reason));
   end loop;
   if fresh <> '[]' then
     parked := parked || coalesce((
       select jsonb_agg(f.item || '{"park": "ambiguous_charger"}')
-        from jsonb_to_recordset(private.deliver_named_sessions(link.owner_id, fresh)) as r (place int, status text, reason text)
+        from jsonb_to_recordset(private.deliver_named_sessions(link.owner_id, fresh)) as r (place int,
+            status text, reason text)
         join jsonb_array_elements(fresh) f (item) on (f.item ->> 'place')::int = r.place
        where r.status = 'rejected' and r.reason = 'ambiguous_charger'), '[]');
   end if;
@@ -135,8 +154,10 @@ end $$;
 create function private.sent_cdrs(cdrs jsonb) returns private.sent_cdr[]
 language sql immutable
 as $$
-  select array(select row(c.place, c.party, c.id, c.kept_sha256, c.sent_sha256, c.document, c.kind, c.credit_of, c.session, c.refused)::private.sent_cdr
-                 from jsonb_to_recordset(cdrs) as c (place int, party text, id text, kept_sha256 text, sent_sha256 text, document jsonb, kind text,
+  select array(select row(c.place, c.party, c.id, c.kept_sha256, c.sent_sha256, c.document, c.kind, c.credit_of,
+                          c.session, c.refused)::private.sent_cdr
+                 from jsonb_to_recordset(cdrs) as c (place int, party text, id text, kept_sha256 text, sent_sha256 text,
+                                                     document jsonb, kind text,
                                                      credit_of text, session jsonb, refused text)
                 order by c.place)
 $$;
@@ -153,11 +174,13 @@ begin
     input := jsonb_set(input, '{cdr,refused}', to_jsonb('OCPI-from-party-id: is not a party of this connection'::text));
   end if;
   update core.ocpi_connections c set push_seen_at = private.now()
-   where c.partner_id = link.partner_id and c.owner_id = link.owner_id and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
+   where c.partner_id = link.partner_id and c.owner_id = link.owner_id
+       and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
   return private.take_cdrs(link, private.sent_cdrs(jsonb_build_array(input -> 'cdr'))) -> 0;
 end $$;
 comment on function api.take_cdr(jsonb, jsonb) is
-  'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, session?} | {place, refused}, from?} to {place, status: taken|unchanged|refused, reason?}.';
+  'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, '
+  'session?} | {place, refused}, from?} to {place, status: taken|unchanged|refused, reason?}.';
 
 create function api.get_cdr(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
@@ -167,8 +190,10 @@ declare
 begin
   perform private.act_as(caller, 'ocpi');
   select c.document into kept from core.ocpi_cdrs c
-   where c.partner_id = private.partner_id() and c.owner_id = private.client_id() and c.party = input ->> 'party' and c.cdr_id = input ->> 'cdr_id';
+   where c.partner_id = private.partner_id() and c.owner_id = private.client_id() and c.party = input ->> 'party'
+       and c.cdr_id = input ->> 'cdr_id';
   perform private.refuse_if('cdr_not_found', kept is null);
   return kept::json;
 end $$;
-comment on function api.get_cdr(jsonb, jsonb) is 'GET /ocpi/2.2.1/receiver/cdrs/{party}/{cdr_id}: {party, cdr_id}, in upper case, to what is kept of it.';
+comment on function api.get_cdr(jsonb, jsonb) is
+  'GET /ocpi/2.2.1/receiver/cdrs/{party}/{cdr_id}: {party, cdr_id}, in upper case, to what is kept of it.';

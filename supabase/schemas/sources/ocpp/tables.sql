@@ -10,14 +10,18 @@ create table core.ocpp_links (
   boot         jsonb,
   booted_at    timestamptz,
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
-  constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id) on delete cascade,
+  constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_links_protocol_known check (protocol in ('ocpp1.6', 'ocpp2.0.1'))
 );
 comment on table core.ocpp_links is
-  'The connection of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it was last heard of.';
+  'The connection of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it '
+  'was last heard of.';
 comment on column core.ocpp_links.generation is
-  'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks for a charger.';
-comment on column core.ocpp_links.boot is 'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
+  'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks '
+  'for a charger.';
+comment on column core.ocpp_links.boot is
+  'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
 select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
 
 create table core.ocpp_transactions (
@@ -42,19 +46,28 @@ create table core.ocpp_transactions (
   end_guessed    boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_told_key unique (partner_id, charger_id, told_id),
-  constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id) on delete cascade,
+  constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
+      references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_transactions_clock_known check (clock in ('charger', 'arrival', 'wrong'))
 );
 comment on table core.ocpp_transactions is
-  'What a charger told of one transaction by OCPP. Its charging session is computed from this row each time, so messages may come twice and in any order. Readings are in Wh. Kept as long as charging sessions.';
+  'What a charger told of one transaction by OCPP. Its charging session is computed from this row each time, so '
+  'messages may come twice and in any order. Readings are in Wh. Kept as long as charging sessions.';
 comment on column core.ocpp_transactions.id is
-  'The transactionId of OCPP 1.6: an integer that no two chargers have, and that is never used again. Its session has the external id 1.6:<id>.';
-comment on column core.ocpp_transactions.told_id is 'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
-comment on column core.ocpp_transactions.told_at is 'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
+  'The transactionId of OCPP 1.6: an integer that no two chargers have, and that is never used again. Its session has '
+  'the external id 1.6:<id>.';
+comment on column core.ocpp_transactions.told_id is
+  'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
+comment on column core.ocpp_transactions.told_at is
+  'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
-comment on column core.ocpp_transactions.last_wh is 'The largest reading: a register only grows, so a sample that drops is a fault.';
-comment on column core.ocpp_transactions.clock is 'arrival: the charger''s clock was wrong, and the time of arrival stands for it. wrong: nobody knows the time.';
-comment on column core.ocpp_transactions.end_guessed is 'Ended by a stop that named another transaction. The stop that names this one counts instead.';
+comment on column core.ocpp_transactions.last_wh is
+  'The largest reading: a register only grows, so a sample that drops is a fault.';
+comment on column core.ocpp_transactions.clock is
+  'arrival: the charger''s clock was wrong, and the time of arrival stands for it. wrong: nobody knows the time.';
+comment on column core.ocpp_transactions.end_guessed is
+  'Ended by a stop that named another transaction. The stop that names this one counts instead.';
 -- serves: transactions that have not ended, of a charger
-create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector) where ended_at is null;
+create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
+    where ended_at is null;
 select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');

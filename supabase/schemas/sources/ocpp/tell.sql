@@ -10,19 +10,21 @@ create function private.is_after_ocpp(told core.ocpp_transactions, at timestampt
 language sql immutable
 return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
 
--- Adds readings {begin, first, last: {at, wh}} to a transaction. The earliest and the largest count, in whatever order they come. A reading
--- from after the end belongs to the next charge, unless we guessed the end.
+-- Adds readings {begin, first, last: {at, wh}} to a transaction. The earliest and the largest count, in whatever order
+-- they come. A reading from after the end belongs to the next charge, unless we guessed the end.
 create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   -- a 1.6 charger tells its first reading with StartTransaction
-  first constant jsonb := case when told.told_id is null and told.meter_start_wh is not null then readings -> 'begin' else readings -> 'first' end;
+  first constant jsonb := case when told.told_id is null and told.meter_start_wh is not null then readings -> 'begin'
+                               else readings -> 'first' end;
   last  constant jsonb := readings -> 'last';
   at    constant timestamptz := first ->> 'at';
 begin
   if at is not null and (told.begin_at is null or private.earlier_ocpp(at, told.begin_at) = at
-                                                  and (at <> told.begin_at or (first ->> 'wh')::bigint < told.begin_wh)) then
+                                                  and (at <> told.begin_at or (first ->> 'wh')::bigint < told.begin_wh))
+                                                      then
     told.begin_at := at;
     told.begin_wh := first ->> 'wh';
   end if;
@@ -34,15 +36,16 @@ begin
   return told;
 end $$;
 
--- A transaction as an item of private.ingest_charging_sessions. The end of the register counts; if it is missing, 0 or more than 10 Wh
--- below the start, the largest value does. Without any reading it is no_end.
+-- A transaction as an item of private.ingest_charging_sessions. The end of the register counts; if it is missing, 0 or
+-- more than 10 Wh below the start, the largest value does. Without any reading it is no_end.
 create function private.ocpp_session(told core.ocpp_transactions) returns jsonb
 language plpgsql
 as $$
 declare
   base        bigint  := coalesce(told.meter_start_wh, told.begin_wh);
   final       bigint  := told.end_wh;
-  from_values constant boolean := told.last_wh is not null and (final is null or base is null or final < base - 10 or (final = 0 and base > 0));
+  from_values constant boolean := told.last_wh is not null and (final is null or base is null or final < base - 10
+                                                                or (final = 0 and base > 0));
   wh          bigint;
 begin
   if told.ended_at is null or from_values then
@@ -73,7 +76,8 @@ begin
     'meter_wh', case when told.ended_at is not null then final end,
     'meter_start_wh', case when wh > 0 then base end,
     'meter_end_wh', case when wh > 0 and told.ended_at is not null then final end,
-    'end_from', case when told.ended_at is null then null when told.clock <> 'charger' then 'clock' when from_values then 'values' end,
+    'end_from', case when told.ended_at is null then null when told.clock <> 'charger' then 'clock'
+                     when from_values then 'values' end,
     'flags', case when told.ended_at is not null and wh is null then '["no_end"]'::jsonb end));
 end $$;
 
@@ -83,8 +87,10 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set connector = told.connector, started_at = told.started_at, first_at = told.first_at, begin_at = told.begin_at, begin_wh = told.begin_wh,
-         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh, clock = told.clock,
+     set connector = told.connector, started_at = told.started_at, first_at = told.first_at, begin_at = told.begin_at,
+         begin_wh = told.begin_wh,
+         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh,
+             clock = told.clock,
          end_guessed = told.end_guessed
    where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id;
 end $$;
@@ -94,9 +100,10 @@ create function private.ocpp_began_later(later core.ocpp_transactions, told core
 language sql immutable
 return case when 'wrong' in (later.clock, told.clock) then later.id > told.id else later.first_at > told.first_at end;
 
--- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if there is none, or
--- more than one.
-create function private.open_ocpp_transaction(charger core.chargers, on_connector int, at timestamptz, meter_wh bigint) returns core.ocpp_transactions
+-- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if
+-- there is none, or more than one.
+create function private.open_ocpp_transaction(charger core.chargers, on_connector int, at timestamptz,
+                                              meter_wh bigint) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
@@ -110,7 +117,8 @@ declare
        -- one car at a time: a later start ended it, without a stop
        and not exists (
          select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and private.ocpp_began_later(l, t)));
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
+              and private.ocpp_began_later(l, t)));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -130,8 +138,9 @@ begin
   return told;
 end $$;
 
--- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came before, it is the same one;
--- else the open one. A Transaction.Begin must equal the start. Without it we do not know the connector, so the charger may have used only one.
+-- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came
+-- before, it is the same one; else the open one. A Transaction.Begin must equal the start. Without it we do not know
+-- the connector, so the charger may have used only one.
 create function private.guess_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -143,7 +152,8 @@ declare
   told     core.ocpp_transactions;
 begin
   select * into told from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed and t.end_wh is not distinct from meter_wh
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed
+       and t.end_wh is not distinct from meter_wh
      and (t.ended_at = at or said ->> 'clock' = 'arrival' and t.ended_at > at - interval '1 hour')
    order by t.id desc limit 1;
   if told.id is not null then
@@ -156,7 +166,8 @@ begin
   end if;
   return case when meter_wh + 10 >= told.last_wh is not false and not exists (
     select from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> told.connector) then told end;
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> told.connector) then told
+         end;
 end $$;
 
 -- The transaction that a StartTransaction begins.
@@ -166,22 +177,28 @@ as $$
 declare
   told core.ocpp_transactions;
 begin
-  -- A repeat gets the same id. A charger without the time begins each charge alike, so its repeats are those of the last hour.
+  -- A repeat gets the same id. A charger without the time begins each charge alike, so its repeats are those of the
+  -- last hour.
   select * into told from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null and t.connector = (said ->> 'connector')::int
-     and t.told_at is not distinct from (said ->> 'told')::timestamptz and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null
+       and t.connector = (said ->> 'connector')::int
+     and t.told_at is not distinct from (said ->> 'told')::timestamptz
+         and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if told.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, told_at, started_at, first_at, meter_start_wh, clock)
-    values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int, (said ->> 'told')::timestamptz,
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, told_at, started_at, first_at,
+                                        meter_start_wh, clock)
+    values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
+            (said ->> 'told')::timestamptz,
             (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock')
     returning * into told;
   end if;
   return told;
 end $$;
 
--- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if they are missing.
+-- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
+-- they are missing.
 create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
 language plpgsql
 as $$
@@ -210,8 +227,10 @@ begin
       'charger_id', charger.id, 'source', 'ocpp',
       -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
       'external_id', concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}'),
-      'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh', (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
-      'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh', readings #> '{end,wh}');
+      'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh',
+          (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
+      'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh',
+          readings #> '{end,wh}');
   end if;
   return null;
 end $$;
@@ -222,10 +241,12 @@ language plpgsql
 as $$
 begin
   update core.chargers h set latest_meter_wh = wh, meter_updated_at = at
-   where h.partner_id = charger.partner_id and h.id = charger.id and wh is not null and at > coalesce(h.meter_updated_at, '-infinity');
+   where h.partner_id = charger.partner_id and h.id = charger.id and wh is not null
+       and at > coalesce(h.meter_updated_at, '-infinity');
 end $$;
 
--- The transaction that a TransactionEvent names. Some stations use ids again: a start after the end of that transaction begins another.
+-- The transaction that a TransactionEvent names. Some stations use ids again: a start after the end of that transaction
+-- begins another.
 create function private.named_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
@@ -244,11 +265,14 @@ begin
     return told;
   end if;
   select * into next from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.told_id, name || '@') and t.first_at <= at
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.told_id, name || '@')
+       and t.first_at <= at
    order by t.first_at desc limit 1;
-  if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null) then
+  if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null)
+      then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
-    values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at, said ->> 'clock')
+    values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at,
+            said ->> 'clock')
     returning * into next;
   end if;
   return case when next.id is null then told else next end;
@@ -293,7 +317,8 @@ begin
      -- a transaction whose end we guessed may go on until another begins at its connector
      and (told.end_guessed is not true or exists (
        select from core.ocpp_transactions l
-        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = told.connector and l.first_at <= at
+        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = told.connector
+            and l.first_at <= at
           and private.ocpp_began_later(l, told))) then
     told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
   end if;
@@ -313,8 +338,8 @@ create function private.boot_serial(boot jsonb) returns text
 language sql immutable
 return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
 
--- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if the charger has none
--- and no other charger has it.
+-- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if
+-- the charger has none and no other charger has it.
 create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
@@ -322,7 +347,8 @@ declare
   serial constant text := private.boot_serial(boot);
 begin
   perform private.emit_charger('charger.connected', charger)
-    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.booted_at is null;
+    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id
+        and l.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then
@@ -342,16 +368,20 @@ create function private.keep_ocpp_words(charger core.chargers, said jsonb) retur
 language sql
 as $$
   insert into core.charging_evidence
-    (partner_id, charger_id, owner_id, source, external_id, request_id, document, document_sha256, sent_sha256, signed, signature)
+    (partner_id, charger_id, owner_id, source, external_id, request_id, document, document_sha256, sent_sha256,
+     signed, signature)
   select charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
-         nullif(current_setting('app.request_id', true), ''), w.document, sha256(convert_to(w.document::text, 'UTF8')), w.sent_sha256, w.signed,
+         nullif(current_setting('app.request_id', true), ''), w.document, sha256(convert_to(w.document::text, 'UTF8')),
+             w.sent_sha256, w.signed,
          case when w.signed <> '{}' then 'unchecked' end
-    from (select said #> '{evidence,document}' as document, decode(said #>> '{evidence,sent_sha256}', 'hex') as sent_sha256,
+    from (select said #> '{evidence,document}' as document,
+          decode(said #>> '{evidence,sent_sha256}', 'hex') as sent_sha256,
                  array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]'))) as signed) w
    -- the gateway may bring the same message again
    where not exists (
      select from core.charging_evidence e
-      where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null and e.sent_sha256 = w.sent_sha256)
+      where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
+          and e.sent_sha256 = w.sent_sha256)
 $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
@@ -361,11 +391,13 @@ declare
   charger core.chargers;
 begin
   select * into charger from core.chargers h
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id and h.status = 'active'
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id
+       and h.status = 'active'
      for no key update;
   -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger
   perform from core.ocpp_links l
-    where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.generation = connected_charger.generation for update;
+    where l.partner_id = charger.partner_id and l.charger_id = charger.id
+        and l.generation = connected_charger.generation for update;
   if not found then
     perform private.refuse('connection_superseded');
   end if;
@@ -373,7 +405,8 @@ begin
   return charger;
 end $$;
 comment on function private.connected_charger(uuid, bigint) is
-  'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
+  'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it '
+  'was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
 
 create function api.tell_ocpp(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -413,7 +446,9 @@ begin
   return json_build_object('ids', ids);
 end $$;
 comment on function api.tell_ocpp(jsonb, jsonb) is
-  'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, null for others. Idempotent.';
+  'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: '
+  'boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, '
+  'null for others. Idempotent.';
 
 create function private.give_up_charges() returns int
 language plpgsql security definer
@@ -426,12 +461,15 @@ begin
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
              select from core.ocpp_transactions l
-              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector and private.ocpp_began_later(l, t)
+              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
+                  and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp' and s.external_id = lost.external_id
+   where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp'
+       and s.external_id = lost.external_id
      and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
   return given_up;
 end $$;
 comment on function private.give_up_charges() is
-  'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if it comes after all. Definer, because it looks at every tenant.';
+  'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if '
+  'it comes after all. Definer, because it looks at every tenant.';

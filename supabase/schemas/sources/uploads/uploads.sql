@@ -1,7 +1,7 @@
 -- Files of months or sessions of a CPO client, by API and in the portal.
 
--- The active connections of the client that rows of months mean, by every name that a row has: {place, cpo_external_ref, ean, connection_id}.
--- null where none matches, or more than one (reason).
+-- The active connections of the client that rows of months mean, by every name that a row has: {place,
+-- cpo_external_ref, ean, connection_id}. null where none matches, or more than one (reason).
 create function private.find_connections(items jsonb) returns table (place int, connection_id uuid, reason text)
 language plpgsql stable
 as $$
@@ -13,7 +13,8 @@ begin
   ), known as materialized (
     select c.id, c.ean_code, a.cpo_external_ref
       from (select distinct t.cpo_external_ref from told t where t.cpo_external_ref is not null) t
-      join core.accounts a on a.partner_id = private.partner_id() and a.client_id = private.client_id() and a.cpo_external_ref = t.cpo_external_ref
+      join core.accounts a on a.partner_id = private.partner_id() and a.client_id = private.client_id()
+          and a.cpo_external_ref = t.cpo_external_ref
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
     union
     select c.id, c.ean_code, a.cpo_external_ref
@@ -25,13 +26,16 @@ begin
     -- test values of the sandbox, which any account may have
     select c.id, c.ean_code, a.cpo_external_ref
       from core.accounts a
-      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active' and not c.ean_exclusive
-     where (select d.host from core.deployment d) = 'sandbox' and a.partner_id = private.partner_id() and a.owner_id = private.client_id()
+      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
+          and not c.ean_exclusive
+     where (select d.host from core.deployment d) = 'sandbox' and a.partner_id = private.partner_id()
+         and a.owner_id = private.client_id()
        and c.ean_code in (select t.ean from told t where t.cpo_external_ref is null)
     union
     select c.id, c.ean_code, a.cpo_external_ref
       from (select distinct t.connection_id from told t where t.connection_id is not null) t
-      join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id and c.owner_id = private.client_id() and c.status = 'active'
+      join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id
+          and c.owner_id = private.client_id() and c.status = 'active'
       join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
   ), found as (
     -- a row names a customer, a metering point or both: each name is looked up by itself, and all must agree
@@ -41,7 +45,8 @@ begin
     select t.place, k.id from told t join known k on k.ean_code = t.ean
      where t.cpo_external_ref is null and (t.connection_id is null or t.connection_id = k.id)
     union
-    select t.place, k.id from told t join known k on k.id = t.connection_id where t.cpo_external_ref is null and t.ean is null
+    select t.place, k.id from told t join known k on k.id = t.connection_id where t.cpo_external_ref is null
+        and t.ean is null
   ), one as (
     select f.place, (array_agg(f.id))[1] as id, count(*) as hits from found f group by f.place
   )
@@ -51,8 +56,8 @@ begin
 end $$;
 
 -- Stores the months of a file, each row judged by itself: {upload_id, items: [{place, sheet_row, cpo_external_ref, ean,
--- connection_id, period, total_kwh, session_count, document}]} to [{row, sheet_row, status, reason?, connection_id?, period}]. As
--- api.ingest_months, for many connections at once.
+-- connection_id, period, total_kwh, session_count, document}]} to [{row, sheet_row, status, reason?, connection_id?,
+-- period}]. As api.ingest_months, for many connections at once.
 create function private.deliver_months_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -64,36 +69,43 @@ declare
   connections uuid[];
   results     jsonb;
 begin
-  select jsonb_agg(jsonb_build_object('place', f.place, 'connection', f.connection_id, 'reason', f.reason)), array_agg(distinct f.connection_id) filter (where f.connection_id is not null)
+  select jsonb_agg(jsonb_build_object('place', f.place, 'connection', f.connection_id, 'reason', f.reason)),
+      array_agg(distinct f.connection_id) filter (where f.connection_id is not null)
     into means, connections
     from private.find_connections(input -> 'items') f;
   -- one batch, signature or booking at a time on a connection
-  perform from core.connections c where c.partner_id = tenant and c.id = any (connections) order by c.id for no key update;
+  perform from core.connections c where c.partner_id = tenant and c.id = any (connections)
+      order by c.id for no key update;
   with told as materialized (
     select i.*, f.connection, f.reason,
            count(*) filter (where f.connection is not null) over (partition by f.connection, i.period) as times
-      from jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, period date, total_kwh numeric(12, 3), session_count int, document jsonb)
+      from jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, period date, total_kwh numeric(12, 3),
+                                                      session_count int, document jsonb)
       join jsonb_to_recordset(means) as f (place int, connection uuid, reason text) on f.place = i.place
   ), covered as materialized (
     select c.connection, private.coverage_of(c.connection) as coverage from unnest(connections) c (connection)
   ), judged as materialized (
-    select t.*, d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery, d.received_at as old_received_at,
+    select t.*, d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery,
+        d.received_at as old_received_at,
            case when t.connection is null then t.reason
                 when t.times > 1 then 'duplicate_in_file'
                 when t.period > today then 'future_period'
                 when d.locked then 'locked'
                 else private.judge_month(k.coverage, t.period) end as verdict
       from told t
-      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = t.connection and d.period = t.period
+      left join core.delivered_months d on d.partner_id = tenant and d.connection_id = t.connection
+          and d.period = t.period
       left join covered k on k.connection = t.connection
   ), batch as materialized (
     select j.connection, gen_random_uuid() as delivery,
            jsonb_agg(j.document order by j.place)::text as body,
            array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total)
-             filter (where j.old_kwh is not null and (j.old_kwh, j.old_count) <> (j.total_kwh, j.session_count)) as replaced
+             filter (where j.old_kwh is not null and (j.old_kwh, j.old_count) <> (j.total_kwh,
+                 j.session_count)) as replaced
       from judged j where j.verdict in ('staged', 'outside_mandate') group by j.connection
   ), delivered as (
-    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256, replaced, upload_id)
+    insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256,
+                                 replaced, upload_id)
     select tenant, b.delivery, b.connection, owner, owner, current_setting('app.request_id', true), b.body,
            encode(sha256(convert_to(b.body, 'UTF8')), 'hex'), b.replaced,
            (input ->> 'upload_id')::uuid
@@ -101,7 +113,8 @@ begin
   ), stored as (
     insert into core.delivered_months as d
       (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, delivery_id, received_at)
-    select tenant, j.connection, owner, j.period, j.total_kwh, j.session_count, 'file', j.verdict, b.delivery, private.now()
+    select tenant, j.connection, owner, j.period, j.total_kwh, j.session_count, 'file', j.verdict,
+        b.delivery, private.now()
       from judged j join batch b on b.connection = j.connection
      where j.verdict in ('staged', 'outside_mandate')
     on conflict on constraint delivered_months_pkey do update
@@ -111,25 +124,29 @@ begin
   )
   select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
            'row', j.place, 'sheet_row', j.sheet_row,
-           'status', case when j.verdict = 'staged' then 'ingested' when j.verdict in ('outside_mandate', 'locked') then j.verdict else 'invalid' end,
+           'status', case when j.verdict = 'staged' then 'ingested' when j.verdict in ('outside_mandate', 'locked')
+                          then j.verdict else 'invalid' end,
            'reason', case when j.verdict not in ('staged', 'outside_mandate', 'locked') then j.verdict end,
            'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM')))) into results
     from judged j;
   return coalesce(results, '[]');
 end $$;
 
--- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row, session_id?, status, …}].
+-- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
+-- session_id?, status, …}].
 create function private.deliver_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
 declare
   results constant private.charging_session_result[] := private.store_named_sessions(
-    private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256'));
+    private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
+                                                              'sent_sha256', input -> 'sha256'));
 begin
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
              'row', d.place, 'sheet_row', d.sheet_row, 'session_id', d.told_id, 'status', d.status, 'reason', d.reason,
-             'charging_session_id', d.charging_session_id, 'flags', d.flags, 'counted', d.counted, 'not_counted', d.not_counted))), '[]')
+             'charging_session_id', d.charging_session_id, 'flags', d.flags, 'counted', d.counted, 'not_counted',
+                 d.not_counted))), '[]')
       from private.delivered_sessions(results) d);
 end $$;
 
@@ -137,7 +154,8 @@ end $$;
 create function private.upload_answer(upload core.uploads) returns jsonb
 language sql immutable
 as $$
-  select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at), 'rows', upload.rows,
+  select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at),
+                            'rows', upload.rows,
                             'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
 $$;
 
@@ -154,13 +172,14 @@ language sql stable
 as $$
   select exists (
     select from jsonb_array_elements(upload.results) r (result)
-      left join core.charging_sessions s on s.partner_id = upload.partner_id and s.id = (r.result ->> 'charging_session_id')::uuid
+      left join core.charging_sessions s on s.partner_id = upload.partner_id
+          and s.id = (r.result ->> 'charging_session_id')::uuid
      where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
--- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses, dry_run} to its answer. As a
--- client. The client's newest file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked or
--- withdrawn can be stored now.
+-- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses,
+-- dry_run} to its answer. As a client. The client's newest file once more is answered as it was stored, by a dry run
+-- too, unless a row that was refused, locked, parked or withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -171,13 +190,15 @@ declare
 begin
   -- one file of a client at a time, so that equal ones find the first stored
   perform private.lock('uploads', private.client_id()::text);
-  select * into upload from core.uploads u where u.partner_id = private.partner_id() and u.id = (input ->> 'upload_id')::uuid;
+  select * into upload from core.uploads u where u.partner_id = private.partner_id()
+      and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once
     return private.upload_answer(upload) || '{"idempotent": true}';
   end if;
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
-  if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind' and newest.decimal is not distinct from input ->> 'decimal'
+  if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind'
+      and newest.decimal is not distinct from input ->> 'decimal'
      and not private.can_store_again(newest) then
     if private.rows_left_out(newest.counts) = 0 then
       return private.upload_answer(newest) || '{"idempotent": true}';
@@ -186,26 +207,34 @@ begin
     newest := null;
   end if;
   begin
-    upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input) else private.deliver_sessions_of_file(input) end;
+    upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input)
+                           else private.deliver_sessions_of_file(input) end;
     upload.results := (
       select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
-        select e.result - case when dry and bool_or(e.result ->> 'status' = 'created') over (partition by e.result ->> 'charging_session_id')
+        select e.result - case
+                when dry and bool_or(e.result ->> 'status' = 'created') over (
+            partition by e.result ->> 'charging_session_id')
                                then 'charging_session_id' else '' end as result
           from jsonb_array_elements(upload.results) e (result)
         union all
-        select jsonb_strip_nulls(e.result || '{"status": "invalid"}') from jsonb_array_elements(input -> 'rejected') e (result)) r);
+        select jsonb_strip_nulls(e.result || '{"status": "invalid"}')
+         from jsonb_array_elements(input -> 'rejected') e (result)) r);
     upload.counts := (
       select jsonb_object_agg(s.status, coalesce(n.rows, 0))
         from jsonb_array_elements_text(input -> 'statuses') s (status)
-        left join (select e.result ->> 'status' as status, count(*) as rows from jsonb_array_elements(upload.results) e (result) group by 1) n
+        left join (select e.result ->> 'status' as status, count(*) as rows
+                   from jsonb_array_elements(upload.results) e (result) group by 1) n
           on n.status = s.status);
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
-    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns, counts, results)
-    values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(), input ->> 'file_name',
-            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int, input -> 'columns',
+    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns,
+                              counts, results)
+    values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
+            input ->> 'file_name',
+            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int,
+                input -> 'columns',
             upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
@@ -213,7 +242,8 @@ begin
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       return private.upload_answer(newest) || '{"idempotent": true}';
     end if;
-    return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows', 'columns', input -> 'columns',
+    return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows',
+                              'columns', input -> 'columns',
                               'counts', upload.counts, 'results', upload.results);
   end;
   return private.upload_answer(upload);
@@ -227,7 +257,8 @@ begin
   return private.store_upload(input);
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
-  'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, columns, counts, results, idempotent?}.';
+  'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
+  'columns, counts, results, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json
@@ -238,10 +269,12 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   select * into upload from core.uploads u
-   where u.partner_id = private.partner_id() and u.id = (query ->> 'upload_id')::uuid and u.owner_id = private.client_id();
+   where u.partner_id = private.partner_id() and u.id = (query ->> 'upload_id')::uuid
+       and u.owner_id = private.client_id();
   if not found then
     perform private.refuse('upload_not_found');
   end if;
   return private.upload_answer(upload);
 end $$;
-comment on function api.get_upload(jsonb, jsonb) is 'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
+comment on function api.get_upload(jsonb, jsonb) is
+  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
