@@ -117,7 +117,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
   const told = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, appToken);
   const { identity: told_identity, password: told_password } = told.body.ocpp ?? {};
   const admitted = await world.post(
-    "/gateway/chargers:admit",
+    "/ocpp/chargers:admit",
     { identity: told_identity, password: told_password },
     gatewaySecret,
   );

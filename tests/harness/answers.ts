@@ -12,10 +12,10 @@ import { endpointsOf, pathsOf, type Routed, type Surface } from "#shared/http/se
 import { CatalogCharger, RegistrationStatus } from "#shared/values/models.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as documents } from "../../supabase/functions/documents/app.ts";
-import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
 import { surface as oauthAuthorize } from "../../supabase/functions/oauth-authorize/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";
 import { surface as oauthToken } from "../../supabase/functions/oauth-token/app.ts";
+import { surface as gateway } from "../../supabase/functions/ocpp/app.ts";
 import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../supabase/functions/personal/app.ts";
 import { surface as sandbox } from "../../supabase/functions/sandbox/app.ts";

@@ -36,7 +36,7 @@ test("the container's files start, answer on the second port, and end in order o
   const gateway = spawn(process.execPath, options, {
     cwd: folder,
     env: {
-      GATEWAY_FUNCTION_URL: "https://project.example/functions/v1/gateway",
+      GATEWAY_FUNCTION_URL: "https://project.example/functions/v1/ocpp",
       GATEWAY_SECRET: "s".repeat(40),
       HOST: "127.0.0.1",
       PORT: "0",

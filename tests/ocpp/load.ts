@@ -86,7 +86,7 @@ async function measure(): Promise<void> {
   const secrets = readJson<{ functions: { GATEWAY_SECRET: string } }>(join(data_dir, "secrets.json"));
   const port = await freePort();
   const env = {
-    GATEWAY_FUNCTION_URL: `${base_url}/gateway`,
+    GATEWAY_FUNCTION_URL: `${base_url}/ocpp`,
     GATEWAY_SECRET: secrets?.functions.GATEWAY_SECRET ?? "",
     HOST: "127.0.0.1",
     PORT: String(port),

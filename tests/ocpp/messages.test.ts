@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const connect = async () => {
-  const { body } = await world.post("/gateway/chargers:admit", credentials, secret);
+  const { body } = await world.post("/ocpp/chargers:admit", credentials, secret);
   const { charger_id, generation } = body;
   return { charger_id, generation };
 };
@@ -43,7 +43,7 @@ const tellAs =
     for (const [action, payload, { received_at = NOW, live = true } = {}] of said) {
       const sent_sha256 = createHash("sha256").update(JSON.stringify(payload)).digest("hex");
       const messages = [{ action, payload, received_at, live, sent_sha256 }];
-      const { status, body } = await world.post("/gateway/messages", { ...link, protocol, messages }, secret);
+      const { status, body } = await world.post("/ocpp/messages", { ...link, protocol, messages }, secret);
       expect(status, JSON.stringify(body)).toBe(200);
       answers = body.answers;
     }
@@ -593,7 +593,7 @@ describe("contract §6 what a charger is", () => {
       link: { boot: null },
       charger: { password_refused_at: null },
     });
-    await world.post("/gateway/chargers:admit", { ...credentials, password: "wrong" }, secret);
+    await world.post("/ocpp/chargers:admit", { ...credentials, password: "wrong" }, secret);
     await tell(boot("ACE 0200"));
     const { payload } = await tell(started("08:00", 100_000));
     await tell(
@@ -672,7 +672,7 @@ describe("contract §6 who may tell", () => {
   test("a newer connection, a new password and a removal end an older connection", async () => {
     const told = (generation: number) =>
       world.post(
-        "/gateway/messages",
+        "/ocpp/messages",
         {
           charger_id: link.charger_id,
           generation,
@@ -690,7 +690,7 @@ describe("contract §6 who may tell", () => {
         secret,
       );
     const seen = async ({ charger_id, generation } = link) =>
-      (await world.post("/gateway/seen", { chargers: [{ charger_id, generation }] }, secret)).body.gone;
+      (await world.post("/ocpp/seen", { chargers: [{ charger_id, generation }] }, secret)).body.gone;
     const first = link;
     expect(await seen()).toEqual([]);
     link = await connect();
@@ -711,7 +711,7 @@ describe("contract §6 who may tell", () => {
     });
     expect(await seen()).toEqual([link.charger_id]);
     expect((await told(2)).status).toBe(409);
-    expect((await world.post("/gateway/chargers:admit", credentials, secret)).body).toEqual({ ok: false });
+    expect((await world.post("/ocpp/chargers:admit", credentials, secret)).body).toEqual({ ok: false });
     credentials = renewed.body.ocpp;
     link = await connect();
     expect(await seen()).toEqual([]);
@@ -747,10 +747,10 @@ describe("contract §6 who may tell", () => {
       await holder.query("update core.chargers set ocpp_password_hash = sha256('new') where id = $1", [
         link.charger_id,
       ]);
-      const admitted = world.post("/gateway/chargers:admit", credentials, secret);
+      const admitted = world.post("/ocpp/chargers:admit", credentials, secret);
       const [action, payload] = started("08:00", 0);
       const messages = [{ action, payload, received_at: NOW, live: true, sent_sha256: "0".repeat(64) }];
-      const told = world.post("/gateway/messages", { ...link, protocol: "ocpp1.6", messages }, secret);
+      const told = world.post("/ocpp/messages", { ...link, protocol: "ocpp1.6", messages }, secret);
       await expect.poll(isWaiting).toBe(2);
       await holder.query("update core.ocpp_links set generation = generation + 1 where charger_id = $1", [
         link.charger_id,
@@ -768,7 +768,7 @@ describe("contract §6 who may tell", () => {
       charger_id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
       generation: 1,
     }));
-    const { body } = await world.post("/gateway/seen", { chargers: [...nobody, link] }, secret);
+    const { body } = await world.post("/ocpp/seen", { chargers: [...nobody, link] }, secret);
     expect(body.gone).toHaveLength(999);
     expect(body.gone).not.toContain(link.charger_id);
   });

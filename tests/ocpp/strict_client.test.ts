@@ -6,7 +6,7 @@ import { RPCClient } from "ocpp-rpc";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { serve } from "#shared/http/serve.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
-import { surface } from "../../supabase/functions/gateway/app.ts";
+import { surface } from "../../supabase/functions/ocpp/app.ts";
 import { Charger, startTestGateway } from "../harness/ocpp.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
@@ -26,7 +26,7 @@ const edge = createServer(async (request, response) => {
 beforeAll(async () => {
   world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "ws://gateway.test" } });
   await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
-  const functionUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}/gateway`;
+  const functionUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}/ocpp`;
   for (let n = 0; n < 2; n += 1)
     gateways.push(
       await startTestGateway({

@@ -442,13 +442,8 @@ describe("§4.4 chargers of a person's own", () => {
     expect(before.text).toContain("nog niet bekend: wij zoeken dat uit");
 
     const admit = async (tried: string) =>
-      (
-        await world.post(
-          "/gateway/chargers:admit",
-          { identity, password: tried },
-          world.environment.config.GATEWAY_SECRET,
-        )
-      ).body.ok;
+      (await world.post("/ocpp/chargers:admit", { identity, password: tried }, world.environment.config.GATEWAY_SECRET))
+        .body.ok;
     expect(before.text).not.toContain("verkeerd wachtwoord");
     expect(await admit("wrong")).toBe(false);
     expect((await ask(mijn(world, "/chargers"))).text).toContain(

@@ -27,7 +27,7 @@ function newIdentity() {
 const register = (fields: Record<string, unknown> = {}, bearer = token) =>
   world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp", ...fields }, bearer);
 const admit = async (identity: unknown, password: unknown) =>
-  (await world.post("/gateway/chargers:admit", { identity, password }, world.environment.config.GATEWAY_SECRET)).body;
+  (await world.post("/ocpp/chargers:admit", { identity, password }, world.environment.config.GATEWAY_SECRET)).body;
 
 describe("§4.4 POST /chargers", () => {
   test("it answers 201 with what the charger needs, the password once and never stored", async () => {
@@ -176,6 +176,6 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
   test("only the gateway may ask", async () => {
     const { ocpp } = (await register()).body;
     for (const bearer of [undefined, token, ocpp.password])
-      expect((await world.post("/gateway/chargers:admit", ocpp, bearer)).status).toBe(401);
+      expect((await world.post("/ocpp/chargers:admit", ocpp, bearer)).status).toBe(401);
   });
 });

@@ -9,7 +9,7 @@ import { type Configuration, type KeyRing, readConfiguration } from "#shared/fou
 import type { Environment } from "#shared/foundation/environment.ts";
 import { serve } from "#shared/http/serve.ts";
 import { open, seal } from "#shared/values/sealed.ts";
-import { surface as gateway } from "../../supabase/functions/gateway/app.ts";
+import { surface as gateway } from "../../supabase/functions/ocpp/app.ts";
 import { deviceHash, newDevice } from "../../supabase/functions/pages/kit/device.ts";
 import { putFlash, takeFlash } from "../../supabase/functions/pages/kit/returned.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";

@@ -18,7 +18,7 @@ const BUNDLES: Record<string, { packages: string[]; start: number; whole: number
   docs: { packages: ["hono"], start: 66, whole: 800 },
   // with what writes PDF, and its letters
   documents: { packages: ["hono"], start: 66, whole: 910 },
-  gateway: { packages: ["hono"], start: 66, whole: 285 },
+  ocpp: { packages: ["hono"], start: 66, whole: 285 },
   // with what asks platforms for their endpoints
   ocpi: { packages: ["hono"], start: 66, whole: 700 },
   "oauth-authorize": { packages: ["hono"], start: 66, whole: 265 },

@@ -64,7 +64,7 @@ const start = async (settings: Partial<Settings> = {}, log?: Log) => {
   const { port } = contract.server.address() as AddressInfo;
   gateway = await startTestGateway(
     {
-      functionUrl: `http://127.0.0.1:${port}/gateway`,
+      functionUrl: `http://127.0.0.1:${port}/ocpp`,
       callMs: 3_000,
       drainMs: 0,
       ...settings,
@@ -232,9 +232,9 @@ describe("who may connect", () => {
       readSettings({ GATEWAY_FUNCTION_URL: "http://example.com", GATEWAY_SECRET: "hush", PORT: "x" }),
     ).toThrow(/GATEWAY_FUNCTION_URL: .*GATEWAY_SECRET: .*PORT: /);
     expect(() => readSettings({ GATEWAY_SECRET: "hush" })).not.toThrow(/hush/);
-    const good = { GATEWAY_FUNCTION_URL: "https://x.example/functions/v1/gateway/", GATEWAY_SECRET: "s".repeat(32) };
+    const good = { GATEWAY_FUNCTION_URL: "https://x.example/functions/v1/ocpp/", GATEWAY_SECRET: "s".repeat(32) };
     expect(readSettings({ ...good, CLIENT_ADDRESS: "x-real-ip:2" })).toMatchObject({
-      functionUrl: "https://x.example/functions/v1/gateway",
+      functionUrl: "https://x.example/functions/v1/ocpp",
       clientAddress: { header: "x-real-ip", entry: 2 },
       port: 8080,
     });
@@ -478,7 +478,7 @@ describe("when something is away", () => {
     const second = await Charger.connect(gateway.url, "a");
     expect(await first.closed).toMatchObject({ code: 1008 });
     const { port } = contract.server.address() as AddressInfo;
-    const other = await startTestGateway({ functionUrl: `http://127.0.0.1:${port}/gateway`, drainMs: 0 });
+    const other = await startTestGateway({ functionUrl: `http://127.0.0.1:${port}/ocpp`, drainMs: 0 });
     const third = await Charger.connect(other.url, "a");
     expect(await third.call("StopTransaction", {})).toMatchObject(ANSWERED);
     expect(await second.call("StopTransaction", {})).toBeNull();

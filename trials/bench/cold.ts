@@ -71,9 +71,9 @@ async function usualRequests(stack: Stack, accounts: number): Promise<Record<str
   return {
     "cpo-v1": { path: "/v1/ere-positions?cpo_external_ref=bench-1", headers: bearer(token) },
     docs: { path: "/openapi.json" },
-    gateway: {
+    ocpp: {
       method: "POST",
-      path: "/gateway/chargers:admit",
+      path: "/ocpp/chargers:admit",
       headers: bearer(GATEWAY_SECRET),
       body: { identity: "bench", password: "" },
     },

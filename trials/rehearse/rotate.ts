@@ -204,7 +204,7 @@ async function probe(stack: Stack, made: Made, receiver: Receiver, n: number): P
     "CUSTOMER_REF_KEYS: the reference in answers": isSame ? "same" : "other",
     "WORKER_SECRET: the secret of before": await send(`${functions_url}/worker/run`, WORKER_SECRET, {}),
     "METRICS_SECRET: the secret of before": await send(`${functions_url}/worker/metrics`, METRICS_SECRET),
-    "GATEWAY_SECRET: the secret of before": await send(`${base_url}/gateway/messages`, GATEWAY_SECRET, {}),
+    "GATEWAY_SECRET: the secret of before": await send(`${base_url}/ocpp/messages`, GATEWAY_SECRET, {}),
     ...Object.fromEntries(
       await Promise.all(ROLES.map(async (role) => [`${role}: the password of before`, await connectsAs(role)])),
     ),

@@ -257,7 +257,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
         HOST: "127.0.0.1",
         PORT: String(ocpp_port),
         ADMIN_PORT: String(ocpp_admin_port),
-        GATEWAY_FUNCTION_URL: `${base_url}/gateway`,
+        GATEWAY_FUNCTION_URL: `${base_url}/ocpp`,
         GATEWAY_SECRET: secrets.functions.GATEWAY_SECRET,
       });
       record.gateway = gateway.identity;

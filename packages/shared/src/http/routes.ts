@@ -14,7 +14,7 @@ export const ROUTES: Readonly<Record<string, string>> = {
   "/docs": "docs",
   "/openapi.json": "docs",
   "/llms.txt": "docs",
-  "/gateway": "gateway",
+  "/ocpp": "ocpp",
   "/ocpi": "ocpi",
   "/worker": "worker",
   "/health": "worker",
