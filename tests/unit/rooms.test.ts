@@ -64,11 +64,6 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     to: ["core.accounts", "core.chargers", "private.own_drafts", "private.signed_accounts", "private.signs"],
   },
   {
-    because: "a day of the Dutch calendar begins where retention says",
-    from: ["sources", "pages"],
-    to: ["private.dutch_midnight"],
-  },
-  {
     because: "the operator sets which brands a partner offers",
     from: ["access"],
     to: ["core.charger_brands"],
