@@ -75,5 +75,4 @@ test("a lock taken out of order at run time is named", async () => {
     database.admin.query(`select ${locks.map((lock) => `private.lock(${lock})`).join(", ")}`);
   await taking("'ean', 'b'", "'year', 'b'", "'ean', 'b'");
   await expect(taking("'year', 'b'", "'ean', 'b'")).rejects.toThrow('lock "ean b" is taken after "year b"');
-  await expect(taking("'year', 'b'", "'year', 'a'")).rejects.toThrow('lock "year a" is taken after "year b"');
 });
