@@ -1,7 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import type { Brand } from "#shared/domain/brand.ts";
-import type { Stage } from "#shared/domain/claim/flow.ts";
-import { isLocale, type Locale } from "#shared/values/locale.ts";
+import { isLocale } from "#shared/values/locale.ts";
 import { claimPath, readClaimSession } from "../kit/claim_session.ts";
 import { DEAD, type Handler, PageRequest } from "../kit/page_request.ts";
 import { welcome } from "./request.ts";
@@ -10,20 +8,12 @@ import { claimKindPage, enterPage } from "./start_views.ts";
 
 /** A sign-in link that a partner's own portal leads a customer through: it lets in, once, and until the customer signs. */
 
-type Opened = {
-  state: "open" | "active" | "expired" | "conflict" | "gone" | "used" | "unknown";
-  locale?: Locale;
-  brand?: Brand;
-  /** Of a link that is used. */
-  draft_id?: string;
-};
-
 /** Opening uses nothing up: mail scanners open links too. */
 export const showEnter: Handler<Name> = async (bare) => {
   const { c, environment, declared, token, address_hash } = bare;
   if (!token) return bare.unknown();
   const asked = { token_hash: hashSecret(token), address_hash };
-  const { state, locale, brand, draft_id } = await bare.call<Opened>("open_sign_in_link", asked);
+  const { state, locale, brand, draft_id } = await bare.call("open_sign_in_link", asked);
   const request = new PageRequest(c, environment, declared, { locale });
   request.logOutcome(state);
   switch (state) {
@@ -52,7 +42,7 @@ export const useEnter: Handler<Name> = async (request) => {
   if (!token) return request.unknown();
   const browser_hash = browser ? hashSecret(`${browser}:${token}`) : null;
   const asked = { token_hash: hashSecret(token), browser_hash };
-  const using = request.call<{ draft_id: string; stage: Stage }>("use_sign_in_link", asked);
+  const using = request.call("use_sign_in_link", asked);
   const { answer, refused } = await request.attempt(using, ["link_not_open", "claim_conflict"]);
   if (refused) return showEnter(request);
   request.logOutcome("proven");

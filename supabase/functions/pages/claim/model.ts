@@ -1,10 +1,13 @@
 import type { Brand } from "#shared/domain/brand.ts";
+import type { Stage } from "#shared/domain/claim/flow.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
+import type { KeptDocument } from "#shared/domain/documents.ts";
 import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Gate } from "#shared/values/gates.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import type { AccountType } from "#shared/values/models.ts";
 import type { Offer } from "../kit/offer.ts";
+import type {} from "../kit/page_request.ts";
 import type { Signed } from "../kit/signature.ts";
 
 /** What private.claim_view tells. What lies below `email` only an open or active draft has, the rest only a proven one. */
@@ -80,3 +83,20 @@ export type Charger = { name: string; serial_number: string | null; mid_eligible
 
 /** Whether this replaces an account number, which needs a code. */
 export const changesIban = ({ signed, iban_last4 }: Claim): boolean => signed !== undefined && Boolean(iban_last4);
+
+export type SignInLink = {
+  state: "open" | "active" | "expired" | "conflict" | "gone" | "used" | "unknown";
+  locale?: Locale;
+  brand?: Brand;
+  /** Of a link that is used. */
+  draft_id?: string;
+};
+
+declare module "../kit/page_request.ts" {
+  interface SqlAnswers {
+    open_sign_in_link: SignInLink;
+    use_sign_in_link: { draft_id: string; stage: Stage };
+    read_claim_mandate: KeptDocument;
+    read_claim_statement: KeptDocument;
+  }
+}

@@ -76,7 +76,7 @@ export class ConsentRequest extends SignInRequest<Name> {
     try {
       const scope = read("scope") ?? "";
       const { address_hash } = request;
-      const asking = await request.call<Asking>("describe_authorization", {
+      const asking = await request.call("describe_authorization", {
         client_id,
         redirect_uri,
         scope,

@@ -1,6 +1,7 @@
 import type { UserScope } from "#shared/values/scopes.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import type {} from "../kit/page_request.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import { WORDS } from "./words.ts";
@@ -74,4 +75,10 @@ export function donePage(frame: Frame, { name }: Asking, url: string): Html {
     body: html`<p>${words.text}</p>
 <div class="actions"><a class="button" href="${url}" rel="noreferrer">${words.onward(name)}</a></div>`,
   });
+}
+
+declare module "../kit/page_request.ts" {
+  interface SqlAnswers {
+    describe_authorization: Asking;
+  }
 }

@@ -28,6 +28,14 @@ export type PagesEnv = {
   };
 };
 
+/**
+ * What the api functions of the pages answer, by name. Each flow declares its own, beside the types of those answers, so that none has
+ * to know another.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: flows add to it
+export interface SqlAnswers {}
+export type SqlAnswer<Name extends string> = Name extends keyof SqlAnswers ? SqlAnswers[Name] : unknown;
+
 export type PageAnswer = Response | Promise<Response>;
 export type Handler<Name extends string = string> = (request: PageRequest<Name>) => PageAnswer;
 
@@ -128,7 +136,7 @@ export class PageRequest<Name extends string = string> {
   }
 
   /** Runs a declared api function for the holder of the link: the kind of caller is anyone. */
-  async call<Result>(name: Name, input: object): Promise<Result> {
+  async call<Called extends Name>(name: Called, input: object): Promise<SqlAnswer<Called>> {
     const { declared, environment, c } = this;
     const caller = { kind: "anyone", host: environment.config.API_HOST, request_id: c.var.request_id };
     return JSON.parse(await callFor(declared, environment, caller)(name, input));

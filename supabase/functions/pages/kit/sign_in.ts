@@ -292,7 +292,7 @@ export abstract class SignInRequest<Name extends string = never> extends PageReq
 
     const secret =
       this.signatorySeconds === null ? null : `${SIGNATORY}${newSecretOf(this.environment, waiting.email)}`;
-    const redeeming = this.call<Redeemed>("redeem_sign_in_code", {
+    const redeeming = this.call("redeem_sign_in_code", {
       ...hashesOf(waiting.token, code),
       ...this.#counted(waiting.email),
       email: waiting.email,
@@ -355,4 +355,10 @@ export function tenantOfForm(secret: string | undefined, form_token: string | nu
 /** The token never leaves the browser it was given to; a code without it is worth nothing. */
 function hashesOf(token: string, code: string) {
   return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };
+}
+
+declare module "./page_request.ts" {
+  interface SqlAnswers {
+    redeem_sign_in_code: Redeemed;
+  }
 }

@@ -6,7 +6,7 @@ import { Admission, readBearer, TenantChanged } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import type { Handler, PageAnswer, PageRequest } from "./page_request.ts";
+import type { Handler, PageAnswer, PageRequest, SqlAnswer } from "./page_request.ts";
 import { fieldsToKeep, type Returned } from "./returned.ts";
 import { pageAt } from "./routes.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInRequest, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
@@ -168,16 +168,16 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
   }
 
   /** Runs a declared api function as who is signed in. @throws {ApiError} 401 where nobody is, or no longer. */
-  own<Result>(name: Name, input?: object): Promise<Result> {
+  own<Called extends Name>(name: Called, input?: object): Promise<SqlAnswer<Called>> {
     return this.#run(name, input);
   }
 
   /** As own(), for what a file is written from: read on the replica, if there is one and it has all that they wrote. */
-  list<Result>(name: Name, input?: object): Promise<Result> {
+  list<Called extends Name>(name: Called, input?: object): Promise<SqlAnswer<Called>> {
     return this.#run(name, input, this.environment.replica);
   }
 
-  async #run<Result>(name: Name, input?: object, replica?: Replica): Promise<Result> {
+  async #run<Called extends Name>(name: Called, input?: object, replica?: Replica): Promise<SqlAnswer<Called>> {
     const area = this.area.slow_sql?.includes(name) ? { ...this.area, slow: true as const } : this.area;
     const call = callFor(area, this.environment, this.#admitted(), replica);
     const answer = await call(name, ...(input ? [input] : []));

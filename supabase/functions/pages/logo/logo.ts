@@ -21,7 +21,7 @@ const show: Handler<(typeof SQL)[number]> = async (request) => {
   const etag = `"${hash}"`;
   // not modified
   if (c.req.header("if-none-match") === etag) return c.body(null, 304, { ...HEADERS, ETag: etag });
-  const { png } = await request.call<{ png: string | null }>("read_logo", { hash });
+  const { png } = await request.call("read_logo", { hash });
   if (png === null) return c.body(null, 404);
   return c.body(Buffer.from(png, "base64"), 200, { ...HEADERS, ETag: etag });
 };
@@ -31,3 +31,9 @@ export const logo: Flow = {
   sql: [...SQL],
   routes: [{ method: "GET", path: "/logo/:file", run: show }],
 };
+
+declare module "../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_logo: { png: string | null };
+  }
+}

@@ -1,6 +1,6 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts, type OpenFacts } from "#shared/domain/mandate_text/mandate_text.ts";
-import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
+import { DEAD, type Handler, type PageAnswer, PageRequest, type SqlAnswer } from "../kit/page_request.ts";
 import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
@@ -39,11 +39,11 @@ export class MandateRequest extends PageRequest<Name> {
     const { token, address_hash } = request;
     if (!token) return new MandateRequest(request, UNKNOWN);
     const asked = { token_hash: hashSecret(token), address_hash };
-    return new MandateRequest(request, await request.call<Opened>("open_mandate_link", asked));
+    return new MandateRequest(request, await request.call("open_mandate_link", asked));
   }
 
   /** Does something with the link. */
-  act<Result>(name: Exclude<Name, "open_mandate_link">, input: object): Promise<Result> {
+  act<Called extends Exclude<Name, "open_mandate_link">>(name: Called, input: object): Promise<SqlAnswer<Called>> {
     return this.call(name, { token_hash: hashSecret(this.token ?? ""), ...input });
   }
 

@@ -27,7 +27,7 @@ const pageOf = (request: MijnRequest): string => request.frame.to(`/account/${ac
 
 const readAccount = (request: MijnRequest) =>
   request.attempt(
-    request.own<SignedAccount>("read_signed_account", {
+    request.own("read_signed_account", {
       account_id: accountOf(request),
       token_hash: hashSecret(tokenOf(request)),
     }),

@@ -2,7 +2,6 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import type { Farewell } from "#shared/domain/mail/notices.ts";
 import { lineOf } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
@@ -19,7 +18,6 @@ import { type ChargingQuery, chargingPage, monthsCsv, sessionsCsv } from "./char
 import { closedPage, dataCsv, dataPage, endPage } from "./data.ts";
 import { earningsPage } from "./earnings.ts";
 import { mandatesPage } from "./mandates.ts";
-import type { Chargers, Charging, Earnings, Ending, Mandates, Overview, OwnData, Sharing, Tokens } from "./model.ts";
 import { overviewPage } from "./overview.ts";
 import { type MijnRequest, onSignIn, signedIn, withLogin } from "./request.ts";
 import { sharingPage, stopSharingPage } from "./sharing.ts";
@@ -40,7 +38,7 @@ const CLAIM_SECONDS = 3600;
 const showSignIn = onSignIn((request) => request.signIn(request.waiting()?.email));
 
 const showOverview = signedIn(async (request) =>
-  request.page(overviewPage(request.frame, await request.own<Overview>("read_own_start"))),
+  request.page(overviewPage(request.frame, await request.own("read_own_start"))),
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
@@ -65,13 +63,13 @@ const queryOf = ({ year, month }: ChargingQuery, limit: number, page = 1) => ({
 
 const showCharging = signedIn(async (request) => {
   const asked = askedOf(request);
-  const charging = await request.own<Charging>("read_own_charging", queryOf(asked, PAGE, asked.page));
+  const charging = await request.own("read_own_charging", queryOf(asked, PAGE, asked.page));
   return request.page(chargingPage(request.frame, charging, asked));
 });
 
 const downloadCharging = signedIn(async (request) => {
   const asked = askedOf(request);
-  const charging = await request.own<Charging>("read_own_charging", queryOf(asked, FILE));
+  const charging = await request.own("read_own_charging", queryOf(asked, FILE));
   const text = asked.month ? sessionsCsv(request.frame, charging) : monthsCsv(request.frame, charging);
   return csvFile(request, `${WORDS[request.locale].charging.file}-${asked.month ?? charging.year}`, text);
 });
@@ -79,20 +77,18 @@ const downloadCharging = signedIn(async (request) => {
 const showEarnings = signedIn(async (request) => {
   const { year } = askedOf(request);
   const news = request.news().typed.get("news");
-  return request.page(earningsPage(request.frame, await request.own<Earnings>("read_own_earnings", { year }), news));
+  return request.page(earningsPage(request.frame, await request.own("read_own_earnings", { year }), news));
 });
 
 const showMandates = signedIn(async (request) =>
-  request.page(
-    mandatesPage(request.frame, await request.own<Mandates>("read_own_mandates"), request.news().typed.get("news")),
-  ),
+  request.page(mandatesPage(request.frame, await request.own("read_own_mandates"), request.news().typed.get("news"))),
 );
 
 /** A document of the person as PDF; 404 for anybody else's. */
 const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
   signedIn(async (request) => {
     const id = request.c.req.param("id") ?? "";
-    const reading = request.own<never>("read_own_document", { [key]: id });
+    const reading = request.own("read_own_document", { [key]: id });
     const { answer, refused } = await request.attempt(asPdf(request, reading, request.frame.to(`${page}/${id}`)), [
       "mandate_not_found",
       "statement_not_found",
@@ -104,7 +100,7 @@ const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
 /** A year of an account as PDF. It is written when it is first asked for. */
 const downloadOverview = signedIn(async (request) => {
   const { id: account_id = "", year = "" } = request.c.req.param();
-  const reading = request.own<never>("read_own_document", { account_id, year: Number(year) });
+  const reading = request.own("read_own_document", { account_id, year: Number(year) });
   const here = request.frame.to(`/overview/${account_id}/${year}`);
   const { answer, refused } = await request.attempt(asPdf(request, reading, here), ["statement_not_found"]);
   return refused ? request.unknown() : answer;
@@ -116,7 +112,7 @@ const openClaim = withLogin(async (request) => {
   const page = CLAIM_PAGES.find((each) => each === form.get("page"));
   const account_id = form.get("account") ?? "";
   if (page === undefined || !isId(account_id)) return request.unknown();
-  const opening = request.own<{ draft_id: string }>("open_own_claim", { account_id });
+  const opening = request.own("open_own_claim", { account_id });
   const { answer, refused } = await request.attempt(opening, ["account_not_found"]);
   if (refused) return request.unknown();
   const { draft_id } = answer;
@@ -128,7 +124,7 @@ const openClaim = withLogin(async (request) => {
 
 const showChargers = withLogin(async (request) => {
   const news = request.news();
-  const chargers = await request.own<Chargers>("read_own_chargers");
+  const chargers = await request.own("read_own_chargers");
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
 
@@ -164,7 +160,7 @@ const renewChargerPassword = withLogin(async (request) => {
   const secret = request.secretOf("charger");
   if (!secret) return request.foreign();
   const password = secret.slice(-40);
-  const renewing = request.own<{ identity: string }>("renew_ocpp_password", {
+  const renewing = request.own("renew_ocpp_password", {
     charger_id: request.c.req.param("id"),
     password_hash: hashSecret(password),
   });
@@ -175,7 +171,7 @@ const renewChargerPassword = withLogin(async (request) => {
 });
 
 const chargerOf = async (request: MijnRequest) => {
-  const { email, chargers } = await request.own<Chargers>("read_own_chargers");
+  const { email, chargers } = await request.own("read_own_chargers");
   return { email, charger: chargers.find(({ id }) => id === request.c.req.param("id")) };
 };
 
@@ -185,37 +181,37 @@ const askRemoveCharger = withLogin(async (request) => {
 });
 
 const removeCharger = withLogin(async (request) => {
-  const { removed } = await request.own<{ removed: boolean }>("remove_own_charger", { id: request.c.req.param("id") });
+  const { removed } = await request.own("remove_own_charger", { id: request.c.req.param("id") });
   return removed ? request.told("/chargers", "removed") : request.go("/chargers");
 });
 
 const showSharing = signedIn(async (request) => {
   const news = request.news().typed.get("news");
-  return request.page(sharingPage(request.frame, await request.own<Sharing>("read_own_sharing"), news));
+  return request.page(sharingPage(request.frame, await request.own("read_own_sharing"), news));
 });
 
 const askStopSharing = withLogin(async (request) => {
-  const { email, partner } = await request.own<Sharing>("read_own_sharing");
+  const { email, partner } = await request.own("read_own_sharing");
   return partner ? request.page(stopSharingPage(request.frame, email, partner)) : request.go("/sharing");
 });
 
 const stopSharing = withLogin(async (request) => {
   const partner_id = request.form.get("partner") ?? "";
   if (!isId(partner_id)) return request.unknown();
-  const { ended } = await request.own<{ ended: boolean }>("stop_sharing", { partner_id });
+  const { ended } = await request.own("stop_sharing", { partner_id });
   return ended ? request.told("/sharing", "stopped") : request.go("/sharing");
 });
 
 const stopApplication = withLogin(async (request) => {
   const client_id = request.form.get("client") ?? "";
   if (!isId(client_id)) return request.unknown();
-  const { ended } = await request.own<{ ended: boolean }>("stop_application", { client_id });
+  const { ended } = await request.own("stop_application", { client_id });
   return ended ? request.told("/sharing", "ended") : request.go("/sharing");
 });
 
 const showTokens = withLogin(async (request) => {
   const news = request.news();
-  return request.pageOf(tokensPage(request.frame, await request.own<Tokens>("read_own_tokens"), news), news);
+  return request.pageOf(tokensPage(request.frame, await request.own("read_own_tokens"), news), news);
 });
 
 const createToken = withLogin(async (request) => {
@@ -245,7 +241,7 @@ const createToken = withLogin(async (request) => {
   });
   const { refused } = await request.attempt(creating, ["token_limit_reached", "recent_sign_in_required"]);
   if (refused?.code === "recent_sign_in_required")
-    return request.codeFirst("/tokens", (await request.own<Tokens>("read_own_tokens")).email);
+    return request.codeFirst("/tokens", (await request.own("read_own_tokens")).email);
   if (refused) return request.refuse("/tokens", { name: words.limit });
   return request.told("/tokens", "created", { secret });
 });
@@ -256,9 +252,7 @@ const revokeToken = withLogin(async (request) => {
   return refused ? request.unknown() : request.told("/tokens", "revoked");
 });
 
-const showData = withLogin(async (request) =>
-  request.page(dataPage(request.frame, await request.own<Ending>("read_own_end"))),
-);
+const showData = withLogin(async (request) => request.page(dataPage(request.frame, await request.own("read_own_end"))));
 
 const downloadData = withLogin(async (request) =>
   request.c.body(JSON.stringify(await request.own("export_own_data"), null, 2), 200, {
@@ -268,27 +262,23 @@ const downloadData = withLogin(async (request) =>
 );
 
 const downloadTable = withLogin(async (request) =>
-  csvFile(
-    request,
-    WORDS[request.locale].data.file,
-    dataCsv(request.frame, await request.own<OwnData>("export_own_data")),
-  ),
+  csvFile(request, WORDS[request.locale].data.file, dataCsv(request.frame, await request.own("export_own_data"))),
 );
 
 const askEnd = withLogin(async (request) => {
   const news = request.news().typed.get("news");
-  return request.page(endPage(request.frame, await request.own<Ending>("read_own_end"), news === "iban"));
+  return request.page(endPage(request.frame, await request.own("read_own_end"), news === "iban"));
 });
 
 const endAccount = withLogin(async (request) => {
   const { c, environment, locale } = request;
-  const ending = request.own<{ closed: boolean; end: Farewell }>("close_own_account", {
+  const ending = request.own("close_own_account", {
     operator: environment.config.SUPPORT_EMAIL,
     key: claimKey(environment),
     mail: aboutMail(environment.config, "account_closed", locale, {}),
   });
   const { answer, refused } = await request.attempt(ending, ["recent_sign_in_required"]);
-  if (refused) return request.codeFirst("/data/end", (await request.own<Ending>("read_own_end")).email);
+  if (refused) return request.codeFirst("/data/end", (await request.own("read_own_end")).email);
   if (!answer.closed) return request.told("/data/end", "iban");
   request.logOutcome("closed");
   request.forget("session");

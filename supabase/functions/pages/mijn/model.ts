@@ -1,8 +1,10 @@
+import type { KeptDocument } from "#shared/domain/documents.ts";
 import type { Farewell } from "#shared/domain/mail/notices.ts";
 import type { Gate } from "#shared/values/gates.ts";
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbors in SQL say. */
 import type { UserScope } from "#shared/values/scopes.ts";
 import type { Offer } from "../kit/offer.ts";
+import type {} from "../kit/page_request.ts";
 import type { Signed } from "../kit/signature.ts";
 
 export type Month = { month: string; kwh: number; sessions: number; ere_credits: number };
@@ -262,3 +264,26 @@ export type OwnData = {
   applications: { name: string; allowed_at: string }[];
   tokens: { name: string; created_at: string }[];
 };
+
+declare module "../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_own_start: Overview;
+    read_own_charging: Charging;
+    read_own_earnings: Earnings;
+    read_own_mandates: Mandates;
+    read_own_document: KeptDocument;
+    open_own_claim: { draft_id: string };
+    read_own_chargers: Chargers;
+    renew_ocpp_password: { identity: string };
+    remove_own_charger: { removed: boolean };
+    read_own_sharing: Sharing;
+    stop_sharing: { ended: boolean };
+    stop_application: { ended: boolean };
+    read_own_tokens: Tokens;
+    read_own_end: Ending;
+    export_own_data: OwnData;
+    close_own_account: { closed: boolean; end: Farewell };
+    read_signed_account: SignedAccount;
+    read_signed_mandate: SignedMandate;
+  }
+}

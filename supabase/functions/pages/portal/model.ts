@@ -1,3 +1,4 @@
+import type {} from "../kit/page_request.ts";
 /** What the api functions behind the pages of a partner answer, as pages/partner/portal_start.sql says. */
 
 import type { Brand } from "#shared/domain/brand.ts";
@@ -131,3 +132,22 @@ export type OneWebhook = {
   attempts_total: number;
   attempts: Attempt[];
 };
+
+/** As GET /partner/events/{event_id}. */
+export type LoggedEvent = { id: string; type: string; created_at: string; sequence: number; data: unknown };
+
+declare module "../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_settings: Settings;
+    read_portal_log: Log;
+    read_portal_branding: Branding;
+    read_portal_webhooks: Webhooks;
+    read_portal_webhook: OneWebhook;
+    revoke_partner_key: { revoked: boolean };
+    set_partner_return_url: { ok: boolean };
+    replay_webhook: { events: number };
+    ping_webhook: { ping: string };
+    pinged_webhook: { ok: boolean; attempt: Attempt } | null;
+    get_event: LoggedEvent;
+  }
+}

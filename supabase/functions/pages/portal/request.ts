@@ -4,7 +4,6 @@ import { html } from "../kit/html.ts";
 import type { PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { type Area, entrances, type OwnFrame, SignedInRequest, whyOut } from "../kit/signed_in.ts";
 import { kindPage, onward } from "../kit/views.ts";
-import type { Who } from "./model.ts";
 import { notTheirsPage } from "./not_theirs.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 import { WORDS } from "./words.ts";
@@ -49,7 +48,7 @@ export class PortalRequest extends SignedInRequest<Name> {
 
   /** For a form that needs a recent sign-in: as codeFirst(), to whoever is signed in. */
   async codeBefore(page: string): Promise<Response> {
-    const { who } = await this.own<{ who: Who }>("read_portal_settings");
+    const { who } = await this.own("read_portal_settings");
     return this.codeFirst(page, who.email);
   }
 

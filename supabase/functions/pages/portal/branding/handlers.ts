@@ -3,7 +3,6 @@ import { readLogo } from "#shared/domain/logo/logo.ts";
 import { BRANDING } from "#shared/domain/partner_settings.ts";
 import { z } from "#shared/foundation/zod.ts";
 import type { Handler } from "../../kit/page_request.ts";
-import type { Branding } from "../model.ts";
 import { signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { previewStyle } from "./preview.ts";
@@ -14,7 +13,7 @@ const Form = z.object(fields);
 
 const showBranding = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(brandingPage(request.frame, await request.own<Branding>("read_portal_branding"), news), news);
+  return request.pageOf(brandingPage(request.frame, await request.own("read_portal_branding"), news), news);
 });
 
 const saveBranding = signedIn(async (request) => {
@@ -51,7 +50,7 @@ const saveLogo = signedIn(async (request) => {
 });
 
 const askRemoveLogo = signedIn(async (request) => {
-  const { who, brand } = await request.own<Branding>("read_portal_branding");
+  const { who, brand } = await request.own("read_portal_branding");
   return brand.logo ? request.page(removeLogoPage(request.frame, who)) : request.go(BRANDING_PAGE);
 });
 

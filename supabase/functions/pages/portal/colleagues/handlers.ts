@@ -3,14 +3,11 @@ import { aboutMail } from "#shared/domain/mail/about.ts";
 import { email as address } from "#shared/values/fields.ts";
 import { signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { COLLEAGUES, type Colleagues, colleaguesPage, removePage } from "./views.ts";
+import { COLLEAGUES, colleaguesPage, removePage } from "./views.ts";
 
 const showColleagues = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(
-    colleaguesPage(request.frame, await request.own<Colleagues>("read_portal_colleagues"), news),
-    news,
-  );
+  return request.pageOf(colleaguesPage(request.frame, await request.own("read_portal_colleagues"), news), news);
 });
 
 const inviteColleague = signedIn(async (request) => {
@@ -23,7 +20,7 @@ const inviteColleague = signedIn(async (request) => {
   const token = request.secretOf("invitation")?.slice(0, 43);
   if (!token) return request.foreign();
   const link = `${config.PAGES_URL}/portal/invitation/${token}`;
-  const inviting = request.own<{ invited: boolean | null }>("invite_manager", {
+  const inviting = request.own("invite_manager", {
     email,
     token_hash: hashSecret(token),
     mail: aboutMail(config, "manager_invitation", locale, { link }),
@@ -37,12 +34,12 @@ const inviteColleague = signedIn(async (request) => {
 
 const withdrawInvitation = signedIn(async (request) => {
   const id = request.form.get("id") ?? "";
-  const { withdrawn } = await request.own<{ withdrawn: boolean }>("withdraw_manager_invitation", { id });
+  const { withdrawn } = await request.own("withdraw_manager_invitation", { id });
   return withdrawn ? request.told(COLLEAGUES, "withdrawn") : request.go(COLLEAGUES);
 });
 
 const askRemoveColleague = signedIn(async (request) => {
-  const colleagues = await request.own<Colleagues>("read_portal_colleagues");
+  const colleagues = await request.own("read_portal_colleagues");
   const id = request.c.req.param("id") ?? "";
   const theirs = colleagues.managers.some(({ user_id }) => user_id === id);
   if (!theirs) return request.unknown();
@@ -53,7 +50,7 @@ const askRemoveColleague = signedIn(async (request) => {
 
 const removeColleague = signedIn(async (request) => {
   const id = request.c.req.param("id") ?? "";
-  const removing = request.own<{ removed: boolean }>("remove_manager", { user_id: id });
+  const removing = request.own("remove_manager", { user_id: id });
   const { answer, refused } = await request.attempt(removing, ["recent_sign_in_required"]);
   if (refused) return request.codeBefore(`${COLLEAGUES}/${id}/remove`);
   return request.told(COLLEAGUES, answer.removed ? "removed" : "not_removed");

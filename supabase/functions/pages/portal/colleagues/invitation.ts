@@ -14,8 +14,7 @@ type Invited = { token: string; path: string; opened: Opened };
 const onInvitation = (run: (request: PortalRequest, invited: Invited) => PageAnswer): Handler =>
   onSignIn(async (request) => {
     const { token, address_hash } = request;
-    const opened =
-      token && (await request.call<Opened>("open_invitation", { token_hash: hashSecret(token), address_hash }));
+    const opened = token && (await request.call("open_invitation", { token_hash: hashSecret(token), address_hash }));
     if (!token || !opened || opened.state === "unknown") return request.unknown();
     request.logOutcome(opened.state);
     if (opened.state !== "open") return request.page(closedInvitationPage(request.frame, opened.state), 404);
@@ -61,7 +60,7 @@ const acceptInvitation = onForm(async (request, { token, path, opened }) => {
     );
   const code = readCode(form);
   if (code === null) return again(errors.code_missing);
-  const accepting = request.call<{ email: string; accepted: boolean }>("accept_invitation", {
+  const accepting = request.call("accept_invitation", {
     token_hash: hashSecret(token),
     code_hash: hashSecret(`${token}:${code}`),
     key: claimKey(environment),

@@ -1,6 +1,7 @@
 import { codeInput, textInput } from "../../kit/fields.ts";
 import { type Html, layout } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import type {} from "../../kit/page_request.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
@@ -155,4 +156,15 @@ ${formToken(form_token)}
 export function closedInvitationPage(frame: PortalFrame, state: "used" | "withdrawn" | "expired" | "elsewhere"): Html {
   const words = WORDS[frame.locale].invitation;
   return kindPage(frame, words[state], state === "used" ? onward(frame.to("/sign-in"), words.sign_in) : html``);
+}
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_colleagues: Colleagues;
+    open_invitation: Opened;
+    invite_manager: { invited: boolean | null };
+    withdraw_manager_invitation: { withdrawn: boolean };
+    remove_manager: { removed: boolean };
+    accept_invitation: { email: string; accepted: boolean };
+  }
 }

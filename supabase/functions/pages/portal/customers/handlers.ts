@@ -5,7 +5,6 @@ import { WORDS } from "../words.ts";
 import { customerPage } from "./customer.ts";
 import { columnsOf, rowOf } from "./file.ts";
 import { customersPage } from "./list.ts";
-import type { Customers, OneCustomer } from "./model.ts";
 import { askedOf, type CustomerQuery, lookedFor } from "./query.ts";
 
 /** Customers of a page, and of what a file is written in one go. */
@@ -25,7 +24,7 @@ const showCustomers = signedIn(async (request) => {
   const after = REFERENCE.exec(request.c.req.query("after") ?? "")?.[0] ?? null;
   const shown = request.c.req.query("shown") ?? "";
   const from = { after, shown: after && /^\d{1,7}$/.test(shown) ? Number(shown) : 0 };
-  const found = await request.own<Customers>("read_portal_customers", queryOf(request, asked, after, PAGE));
+  const found = await request.own("read_portal_customers", queryOf(request, asked, after, PAGE));
   return request.page(customersPage(request.frame, found, asked, from, request.environment.now()));
 });
 
@@ -33,8 +32,7 @@ const showCustomers = signedIn(async (request) => {
 const downloadCustomers = signedIn(async (request) => {
   const asked = askedOf(request);
   const { frame, locale } = request;
-  const read = (after: string | null) =>
-    request.list<Customers>("read_portal_customers", queryOf(request, asked, after, STRETCH));
+  const read = (after: string | null) => request.list("read_portal_customers", queryOf(request, asked, after, STRETCH));
   return csvOfParts(
     request,
     WORDS[locale].customers.file,
@@ -46,7 +44,7 @@ const downloadCustomers = signedIn(async (request) => {
 });
 
 const showCustomer = signedIn(async (request) => {
-  const reading = request.own<OneCustomer>("read_portal_customer", {
+  const reading = request.own("read_portal_customer", {
     customer_ref: request.c.req.param("ref"),
     key: claimKey(request.environment),
   });

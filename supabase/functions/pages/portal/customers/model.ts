@@ -1,3 +1,4 @@
+import type {} from "../../kit/page_request.ts";
 import type { DraftStatus } from "../drafts/model.ts";
 import type { Who } from "../model.ts";
 
@@ -49,3 +50,10 @@ export type OneCustomer = {
     claimed_at: string | null;
   } | null;
 };
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_customers: Customers;
+    read_portal_customer: OneCustomer;
+  }
+}

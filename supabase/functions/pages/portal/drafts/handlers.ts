@@ -6,7 +6,7 @@ import { WORDS } from "../words.ts";
 import { askWithdrawPage, draftPage } from "./draft.ts";
 import { columnsOf, rowOf } from "./file.ts";
 import { askWithdrawDraftsPage, draftsPage, hereOf, type Place, withdrawalOf } from "./list.ts";
-import type { Drafts, MailingState, OneDraft } from "./model.ts";
+import type { Withdrawn } from "./model.ts";
 import { askedOf, PAGE } from "./query.ts";
 
 /** Drafts that a file is written from in one go. */
@@ -28,7 +28,7 @@ const hereIn = (request: PortalRequest) => hereOf(askedOf(request), placeOf(requ
 
 const showDrafts = signedIn(async (request) => {
   const { after, page } = placeOf(request);
-  const drafts = await request.own<Drafts>("read_portal_drafts", queryOf(request, after, (page - 1) * PAGE, PAGE));
+  const drafts = await request.own("read_portal_drafts", queryOf(request, after, (page - 1) * PAGE, PAGE));
   const last = Math.max(Math.ceil(drafts.total / PAGE), 1);
   // its drafts were withdrawn
   if (page > last) return request.go("/drafts", hereOf(askedOf(request), { after, page: last }));
@@ -43,7 +43,7 @@ const downloadDrafts = signedIn(async (request) => {
   const { frame, locale } = request;
   let after: string | null = null;
   let skip = 0;
-  const read = () => request.list<Drafts>("read_portal_drafts", queryOf(request, after, skip, STRETCH));
+  const read = () => request.list("read_portal_drafts", queryOf(request, after, skip, STRETCH));
   return csvOfParts(
     request,
     WORDS[locale].drafts.file,
@@ -72,7 +72,7 @@ const actOnDrafts = signedIn(async (request) => {
   if (request.form.get("act") === "withdraw")
     return request.c.redirect(withdrawalOf(request.frame, here, draft_ids), 303);
   const links = claimLinks(request.environment);
-  const { sent, not_sent } = await request.own<{ sent: number; not_sent: number }>("invite_drafts_again", {
+  const { sent, not_sent } = await request.own("invite_drafts_again", {
     draft_ids,
     links,
   });
@@ -84,13 +84,11 @@ const askWithdrawDrafts = signedIn(async (request) => {
   const here = hereIn(request);
   if (ids.length === 0) return request.go("/drafts", here);
   const named = { for: { ids, sort: here.sort }, after: null, skip: 0, limit: PAGE };
-  const { who, drafts } = await request.own<Drafts>("read_portal_drafts", named);
+  const { who, drafts } = await request.own("read_portal_drafts", named);
   const open = drafts.filter(({ status }) => status !== "active");
   if (open.length === 0) return toldWithdrawn(request, { withdrawn: 0, kept: drafts.length }, ids);
   return request.page(askWithdrawDraftsPage(request.frame, who, open, here));
 });
-
-type Withdrawn = { withdrawn: number; kept: number };
 
 function toldWithdrawn(request: PortalRequest, { withdrawn, kept }: Withdrawn, ids: readonly string[]): Response {
   const news = withdrawn + kept === 0 ? "withdrawn_before" : "withdrawn_all";
@@ -100,14 +98,14 @@ function toldWithdrawn(request: PortalRequest, { withdrawn, kept }: Withdrawn, i
 
 const withdrawDrafts = signedIn(async (request) => {
   const draft_ids = ticked(request.c.req.queries("draft") ?? []);
-  return toldWithdrawn(request, await request.own<Withdrawn>("withdraw_drafts", { draft_ids }), draft_ids);
+  return toldWithdrawn(request, await request.own("withdraw_drafts", { draft_ids }), draft_ids);
 });
 
 const idOf = ({ c }: PortalRequest) => c.req.param("id") ?? "";
 
 const read = (request: PortalRequest, with_link: boolean) =>
   request.attempt(
-    request.own<OneDraft>("read_portal_draft", {
+    request.own("read_portal_draft", {
       draft_id: idOf(request),
       with_link,
       links: claimLinks(request.environment),
@@ -128,7 +126,7 @@ const showLink = signedIn(async (request) => {
 });
 
 const inviteAgain = signedIn(async (request) => {
-  const inviting = request.own<{ state: MailingState }>("invite_draft_again", {
+  const inviting = request.own("invite_draft_again", {
     draft_id: idOf(request),
     links: claimLinks(request.environment),
   });

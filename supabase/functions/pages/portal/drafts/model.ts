@@ -1,3 +1,4 @@
+import type {} from "../../kit/page_request.ts";
 import type { Figures, Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_drafts.sql answer. */
@@ -44,3 +45,15 @@ export type OneDraft = {
   /** Of whom it became. */
   customer_ref: string | null;
 };
+
+export type Withdrawn = { withdrawn: number; kept: number };
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_drafts: Drafts;
+    read_portal_draft: OneDraft;
+    invite_draft_again: { state: MailingState };
+    invite_drafts_again: { sent: number; not_sent: number };
+    withdraw_drafts: Withdrawn;
+  }
+}

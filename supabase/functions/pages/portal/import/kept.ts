@@ -6,6 +6,7 @@ import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
 import type { Customers, Table } from "#shared/domain/import/table.ts";
 import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
+import type {} from "../../kit/page_request.ts";
 import { isId } from "../../kit/routes.ts";
 import type { Who } from "../model.ts";
 import type { PortalRequest } from "../request.ts";
@@ -89,11 +90,7 @@ export async function readKept(request: PortalRequest): Promise<{ who: Who; cap:
   const { environment } = request;
   const asked = request.c.req.param("id") ?? "";
   const id = isId(asked) ? asked : null;
-  const answer = await request.own<{
-    who: Who;
-    cap: Cap;
-    import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null;
-  }>("read_portal_import", { id, links: claimLinks(environment) });
+  const answer = await request.own("read_portal_import", { id, links: claimLinks(environment) });
   const { who, cap, import: found } = answer;
   const brought = id && found && openKept<Brought>(request, id, "source", found.sealed);
   if (!brought) return { who, cap, kept: null };
@@ -116,4 +113,12 @@ async function customersIn(brought: Brought): Promise<Customers> {
   const customers = customersOf(brought.table, brought.chosen);
   if (!brought.chosen) suggestColumns(customers, brought.table.rows);
   return customers;
+}
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_import: { who: Who; cap: Cap; import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null };
+    look_at_import: Verdict[];
+    import_stretch: State;
+  }
 }

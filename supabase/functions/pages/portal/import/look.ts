@@ -42,7 +42,7 @@ async function wouldBe(request: PortalRequest, { id, brought, read, outcomes }: 
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const { source } = brought;
   const rows = importInput(request.environment, read, { source, send_invite: false, dry_run: true, consent: true });
-  const found = await request.own<Verdict[]>("look_at_import", { id, ...rows });
+  const found = await request.own("look_at_import", { id, ...rows });
   return found
     .map((verdict) => ({ ...verdict, reason: verdict.reason ?? null }))
     .toSorted((one, other) => one.row - other.row);
@@ -93,7 +93,7 @@ export const confirmImport = signedIn(async (request) => {
     const rows = read.slice(from, from + MAX_ROWS);
     const { source, message } = brought;
     const input = importInput(request.environment, rows, { source, send_invite, message });
-    const stretch = request.own<State>("import_stretch", { id, from, ...input });
+    const stretch = request.own("import_stretch", { id, from, ...input });
     const { answer, refused } = await request.attempt(stretch, ["service_unavailable"]);
     // somebody else is at it, or the database is busy: nothing of this stretch is done, and the page says how far it is
     if (refused) return request.told(page, "busy");

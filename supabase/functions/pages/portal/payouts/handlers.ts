@@ -3,16 +3,16 @@ import { csvFile } from "../../kit/download.ts";
 import { asPdf } from "../../kit/pdf.ts";
 import { signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
-import type { Payout, Payouts } from "./model.ts";
+import type { Payout } from "./model.ts";
 import { payoutsPage } from "./page.ts";
 
 const showPayouts = signedIn(async (request) =>
-  request.page(payoutsPage(request.frame, await request.own<Payouts>("read_portal_payouts"))),
+  request.page(payoutsPage(request.frame, await request.own("read_portal_payouts"))),
 );
 
 /** Every quarter, as the page shows it. */
 const downloadPayouts = signedIn(async (request) => {
-  const { payouts } = await request.list<Payouts>("read_portal_payouts");
+  const { payouts } = await request.list("read_portal_payouts");
   const { payouts: words } = WORDS[request.locale];
   return csvFile(
     request,
@@ -46,11 +46,7 @@ const rowOf = (words: Words, payout: Payout): Cell[] => [
 /** An invoice of the partner as PDF; 404 for another partner's. */
 const downloadInvoice = signedIn(async (request) => {
   const number = request.c.req.param("number") ?? "";
-  const reading = asPdf(
-    request,
-    request.own<never>("read_invoice", { number }),
-    request.frame.to(`/payouts/${number}`),
-  );
+  const reading = asPdf(request, request.own("read_invoice", { number }), request.frame.to(`/payouts/${number}`));
   const { answer, refused } = await request.attempt(reading, ["invoice_not_found"]);
   return refused ? request.unknown() : answer;
 });

@@ -1,4 +1,6 @@
-import type { Settings, Who } from "../model.ts";
+import type { KeptDocument } from "#shared/domain/documents.ts";
+import type {} from "../../kit/page_request.ts";
+import type { Settings, Start, Who } from "../model.ts";
 
 /** As GET /partner/payouts. */
 export type Payout = {
@@ -36,3 +38,11 @@ export type Payouts = {
   iban_held_until: string | null;
   invoices_need: Settings["invoices_need"];
 };
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_payouts: Payouts;
+    read_portal_start: Start & { payouts: Payout[] };
+    read_invoice: KeptDocument;
+  }
+}

@@ -15,7 +15,7 @@ const PAGE = "/settings/account";
 
 export const showAccount = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(accountPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
+  return request.pageOf(accountPage(request.frame, await request.own("read_portal_settings"), news), news);
 });
 
 export const saveAccount = signedIn(async (request) => {

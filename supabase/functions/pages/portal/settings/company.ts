@@ -17,7 +17,7 @@ const Form = z.object(COMPANY);
 
 export const showCompany = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(companyPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
+  return request.pageOf(companyPage(request.frame, await request.own("read_portal_settings"), news), news);
 });
 
 export const saveCompany = signedIn(async (request) => {

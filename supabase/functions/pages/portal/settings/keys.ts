@@ -13,7 +13,7 @@ const PAGE = "/settings/keys";
 const ROTATE = `${PAGE}/rotate`;
 const REVOKE = `${PAGE}/revoke`;
 
-const read = (request: PortalRequest) => request.own<Settings>("read_portal_settings");
+const read = (request: PortalRequest) => request.own("read_portal_settings");
 
 export const showKeys = signedIn(async (request) =>
   request.page(keysPage(request.frame, await read(request), request.news())),
@@ -53,7 +53,7 @@ export const askRevokeKey = signedIn(async (request) => {
 });
 
 export const revokeKey = signedIn(async (request) => {
-  const { revoked } = await request.own<{ revoked: boolean }>("revoke_partner_key");
+  const { revoked } = await request.own("revoke_partner_key");
   return revoked ? request.told(PAGE, "revoked") : request.go(PAGE);
 });
 

@@ -17,7 +17,7 @@ const STRETCH = 1000;
 
 export const showLog = signedIn(async (request) => {
   const page = request.pageAsked;
-  const log = await request.own<Log>("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
+  const log = await request.own("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
   if (page > 1 && log.changes.length === 0) return request.go(PAGE);
   return request.page(logPage(request.frame, log, page));
 });
@@ -25,7 +25,7 @@ export const showLog = signedIn(async (request) => {
 export const downloadLog = signedIn(async (request) => {
   const { frame, locale } = request;
   const words = WORDS[locale].settings.log;
-  const read = (before: string | null) => request.own<Log>("read_portal_log", { before, limit: STRETCH });
+  const read = (before: string | null) => request.own("read_portal_log", { before, limit: STRETCH });
   return csvOfParts(
     request,
     words.file,

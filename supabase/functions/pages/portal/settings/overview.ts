@@ -6,7 +6,7 @@ import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 
 export const showSettings = signedIn(async (request) =>
-  request.page(settingsPage(request.frame, await request.own<Settings>("read_portal_settings"))),
+  request.page(settingsPage(request.frame, await request.own("read_portal_settings"))),
 );
 
 /** How a page of the settings stands: in words, and whether something has to be done there. */

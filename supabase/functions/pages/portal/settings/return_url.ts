@@ -15,12 +15,12 @@ const PAGE = "/settings/return";
 
 export const showReturn = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(returnPage(request.frame, await request.own<Settings>("read_portal_settings"), news), news);
+  return request.pageOf(returnPage(request.frame, await request.own("read_portal_settings"), news), news);
 });
 
 export const saveReturn = signedIn(async (request) => {
   const return_url = inAsciiHost(storable((request.form.get("return_url") ?? "").trim()));
-  const setting = request.own<{ ok: boolean }>("set_partner_return_url", { return_url });
+  const setting = request.own("set_partner_return_url", { return_url });
   const { answer, refused } = await request.attempt(setting, ["recent_sign_in_required"]);
   if (refused) return request.codeBefore(PAGE);
   if (answer.ok) return request.told(PAGE, return_url ? "saved" : "cleared");

@@ -7,7 +7,7 @@ import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
-import type { Attempt, OneWebhook, Webhook, Webhooks } from "../model.ts";
+import type { Attempt, LoggedEvent, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
@@ -98,9 +98,6 @@ ${codeFirst(frame, shown)}${endpointForm(frame, `${page}/change`, webhook, news,
 <p><a class="link" href="${frame.to(page)}">${words.back}</a></p>`,
   });
 }
-
-/** As GET /partner/events/{event_id}. */
-export type LoggedEvent = { id: string; type: string; created_at: string; sequence: number; data: unknown };
 
 /** An event as it is sent to an endpoint. Null where it is kept no more. */
 export function sentEventPage(frame: PortalFrame, shown: OneWebhook, event: LoggedEvent | null): Html {

@@ -8,7 +8,6 @@ import { toCsv } from "../../kit/csv.ts";
 import { csvFile } from "../../kit/download.ts";
 import type { PageAnswer } from "../../kit/page_request.ts";
 import { newOnce } from "../../kit/signed_in_views.ts";
-import type { Attempt, OneWebhook, Webhooks } from "../model.ts";
 import { type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { askTwicePage, codeFirst } from "./frame.ts";
@@ -16,7 +15,6 @@ import {
   ATTEMPTS,
   attemptLines,
   changeWebhookPage,
-  type LoggedEvent,
   REPLAYS,
   sentEventPage,
   webhookPage,
@@ -33,7 +31,7 @@ const pageOf = (request: PortalRequest) => `${PAGE}/${idOf(request)}`;
 
 export const showWebhooks = signedIn(async (request) => {
   const news = request.news();
-  return request.pageOf(webhooksPage(request.frame, await request.own<Webhooks>("read_portal_webhooks"), news), news);
+  return request.pageOf(webhooksPage(request.frame, await request.own("read_portal_webhooks"), news), news);
 });
 
 /** An id that is as good as random, of a hash that is. */
@@ -89,7 +87,7 @@ const onWebhook = (run: (request: PortalRequest) => Promise<Response>) =>
   });
 
 const read = (request: PortalRequest, limit = 0, skip = 0) =>
-  request.own<OneWebhook>("read_portal_webhook", { webhook_id: idOf(request), skip, limit });
+  request.own("read_portal_webhook", { webhook_id: idOf(request), skip, limit });
 
 export const showWebhook = onWebhook(async (request) => {
   const page = request.pageAsked;
@@ -136,7 +134,7 @@ const eventOf = (request: PortalRequest) => request.c.req.param("event") ?? "";
 /** What was sent of one event: made again from the log, as it was. */
 export const showSentEvent = onWebhook(async (request) => {
   const shown = await read(request);
-  const reading = request.own<LoggedEvent>("get_event", {
+  const reading = request.own("get_event", {
     event_id: eventOf(request),
     key: claimKey(request.environment),
   });
@@ -146,7 +144,7 @@ export const showSentEvent = onWebhook(async (request) => {
 
 export const sendEventAgain = onWebhook((request) => {
   const event = eventOf(request);
-  const again = request.own<{ events: number }>("replay_webhook", {
+  const again = request.own("replay_webhook", {
     webhook_id: idOf(request),
     from: event,
     to: event,
@@ -159,10 +157,8 @@ export const sendEventAgain = onWebhook((request) => {
 
 export const testWebhook = onWebhook((request) => {
   const webhook_id = idOf(request);
-  return whileEnabled(request, request.own<{ ping: string }>("ping_webhook", { webhook_id }), async ({ ping }) => {
-    const tested = await awaitPing(request.environment, () =>
-      request.own<{ ok: boolean; attempt: Attempt } | null>("pinged_webhook", { webhook_id, ping }),
-    );
+  return whileEnabled(request, request.own("ping_webhook", { webhook_id }), async ({ ping }) => {
+    const tested = await awaitPing(request.environment, () => request.own("pinged_webhook", { webhook_id, ping }));
     if (!tested) return request.told(pageOf(request), "not_tested");
     const { status, error } = tested.attempt;
     return request.told(pageOf(request), tested.ok ? "tested" : "failed", {
@@ -184,7 +180,7 @@ export const replayWebhook = onWebhook(async (request) => {
   if (!which) return request.refuse(pageOf(request), { which: WORDS[request.locale].settings.webhooks.replay.error });
   const from = new Date(request.environment.now().getTime() - Number(which) * HOUR_MS);
   const what = which === "failed" ? { failed: true } : { from: from.toISOString() };
-  const replaying = request.own<{ events: number }>("replay_webhook", { webhook_id: idOf(request), ...what });
+  const replaying = request.own("replay_webhook", { webhook_id: idOf(request), ...what });
   return whileEnabled(request, replaying, ({ events }) => {
     request.environment.kick();
     return request.told(pageOf(request), "replayed", { events: String(events) });

@@ -42,13 +42,13 @@ const EXAMPLES: Record<string, { locale: "nl" | "en"; rows: string[][] }> = {
 };
 
 const showUploads = signedIn(async (request) => {
-  const shown = await request.own<Shown>("read_portal_uploads", { id: null });
+  const shown = await request.own("read_portal_uploads", { id: null });
   const news = request.news();
   return request.pageOf(formPage(request.frame, shown, news), news);
 });
 
 const bringUpload = signedIn(async (request) => {
-  const { clients } = await request.own<Shown>("read_portal_uploads", { id: null });
+  const { clients } = await request.own("read_portal_uploads", { id: null });
   const { uploads: words } = WORDS[request.locale];
   const { form } = request;
   const asked = form.get("client");
@@ -117,7 +117,7 @@ type Found = { shown: Shown; kept: Kept | null; id: string };
 
 async function find(request: PortalRequest): Promise<Found> {
   const id = request.c.req.param("id") ?? "";
-  const shown = await request.own<Shown>("read_portal_uploads", { id });
+  const shown = await request.own("read_portal_uploads", { id });
   const kept = shown.sealed && openKept<Kept>(request, id, "file", shown.sealed);
   // its client may have been disabled since
   const may = shown.clients.some((client) => client.id === kept?.client);
@@ -127,7 +127,7 @@ async function find(request: PortalRequest): Promise<Found> {
 /** Judges a file that is kept, or stores it. As slow as what programs may send. */
 function deliver(request: PortalRequest, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
   const { table: _, ...told } = read;
-  return request.own<Upload>("portal_upload", {
+  return request.own("portal_upload", {
     ...told,
     upload_id: id,
     client: kept.client,

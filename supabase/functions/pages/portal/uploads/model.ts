@@ -1,5 +1,6 @@
 import type { Kind } from "#shared/domain/charging_in/file/columns.ts";
 import type { Sealed } from "#shared/values/sealed.ts";
+import type {} from "../../kit/page_request.ts";
 import type { Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_uploads.sql answer. */
@@ -34,3 +35,10 @@ export type Shown = {
 
 /** A file as it is kept for an hour. */
 export type Kept = { file: string; file_name: string; client: string; kind: Kind | ""; decimal: "," | "." | "" };
+
+declare module "../../kit/page_request.ts" {
+  interface SqlAnswers {
+    read_portal_uploads: Shown;
+    portal_upload: Upload;
+  }
+}
