@@ -113,7 +113,7 @@ function uploadOf(c: Context<PagesEnv>): number | undefined {
 
 /** A request that belongs to no flow: it runs no SQL. */
 function bare(c: Context<PagesEnv>, environment: Environment): PageRequest {
-  return new PageRequest(c, environment, { id: "a page of no flow", sql: [] });
+  return new PageRequest(c, environment, { id: "no flow", sql: [] });
 }
 
 function refuse(c: Context<PagesEnv>, environment: Environment, status: 400 | 403 | 408 | 413): PageAnswer {
