@@ -474,8 +474,8 @@ create type private.lock_kind as enum (
   'audit_seal', 'dashboard', 'dashboards'
 );
 comment on type private.lock_kind is
-  'What private.lock locks. A transaction takes kinds in this order, and of one kind the house before a partner, so that no '
-  'two wait for each other.';
+  'What private.lock locks. A transaction takes kinds in this order, and of one kind the people''s tenant before a partner, '
+  'so that no two wait for each other.';
 
 -- Until the transaction ends nobody else has the lock of this kind and key. Shared: others may share it.
 create function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
@@ -26347,8 +26347,8 @@ begin
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
     -- both before the year of either, as the operator does
-    perform private.lock('booking', t.id || ' ' || quarter) from (select t.id from unnest(array[house, partner]) t (id)
-                                                                  order by t.id) t;
+    perform private.lock('booking', t.id || ' ' || quarter)
+       from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
       private.settle_accounts(partner, due[1:most], quarter, price);

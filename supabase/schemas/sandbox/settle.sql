@@ -128,8 +128,8 @@ begin
      where f.delivery_year < extract(year from quarter) order by f.delivery_year desc limit 1
     on conflict on constraint ere_factors_pkey do nothing;
     -- both before the year of either, as the operator does
-    perform private.lock('booking', t.id || ' ' || quarter) from (select t.id from unnest(array[house, partner]) t (id)
-                                                                  order by t.id) t;
+    perform private.lock('booking', t.id || ' ' || quarter)
+       from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
       private.settle_accounts(partner, due[1:most], quarter, price);
