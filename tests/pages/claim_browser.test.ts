@@ -567,7 +567,8 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
       name: "mail-customer-iban-changed",
       async go(page, locale) {
         const brand = { name: "Zonneveld", color: "#7a1fa2" };
-        const mail = { template: "customer_iban_changed", locale, content: { brand, iban_masked: "**** 4567" } };
+        const content = { brand, iban_masked: "**** 4567", held_until: "2026-11-22T12:00:00Z" };
+        const mail = { template: "customer_iban_changed", locale, content };
         await page.setContent(writeMail(world.environment.config, mail as StoredMail).html);
       },
     },

@@ -132,7 +132,7 @@ describe("§6 mail", () => {
     const invitation = await enqueue("sanne@example.nl");
     const told = await enqueue("eva@example.nl");
     await world.row(
-      `update core.mail_outbox set template = 'customer_iban_changed', content = '{"brand": {"name": "Laadpunt"}, "iban_masked": "**** 4300"}' where id = $1`,
+      `update core.mail_outbox set template = 'customer_iban_changed', content = '{"brand": {"name": "Laadpunt"}, "iban_masked": "**** 4300", "held_until": "2026-11-22T12:00:00Z"}' where id = $1`,
       told,
     );
     const set = (active: boolean) =>
