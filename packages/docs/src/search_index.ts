@@ -45,13 +45,20 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
       if (section) section[3] += `${code ? line : plain(line)} `;
     }
   }
-  return sections.map(([href, page, heading, text]) => [href, page, heading, text.replace(/\s+/g, " ").trim()]);
+  return sections.map(([href, page, heading, text]) => [
+    href,
+    page,
+    heading,
+    unlinked(text.replace(/\s+/g, " ").trim()),
+  ]);
 }
+
+/** Links by their words. The words of a link may stand on two lines. */
+const unlinked = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
 
 /** Markdown as it is read: links by their words, tables by their cells, no marks. */
 const plain = (line: string) =>
-  line
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+  unlinked(line)
     .replace(/^\|?[-| ]+\|$/, "")
     .replace(/<br>|[`*|]/g, " ")
     .replace(/ +/g, " ")
