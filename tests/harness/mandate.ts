@@ -30,7 +30,7 @@ export async function signMandate(
   const copy = {
     template: "mandate_signed",
     locale: "nl",
-    content: { ...content, link: "test", document: "test" },
+    content: { ...content, link: "https://pages.example/mandate/test", document: "test" },
     key,
   };
   // without an address the name and tick suffice
