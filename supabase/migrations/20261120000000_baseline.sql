@@ -474,8 +474,8 @@ create type private.lock_kind as enum (
   'audit_seal', 'dashboard', 'dashboards'
 );
 comment on type private.lock_kind is
-  'What private.lock locks. A transaction takes kinds in this order, and of one kind the people''s tenant before a partner, '
-  'so that no two wait for each other.';
+  'What private.lock locks. A transaction takes kinds in this order, and of one kind the people''s tenant '
+  'before a partner, so that no two wait for each other.';
 
 -- Until the transaction ends nobody else has the lock of this kind and key. Shared: others may share it.
 create function private.lock(kind private.lock_kind, key text default '', shared boolean default false) returns void
