@@ -109,6 +109,7 @@ const PAIRS: [string, Owner, Owner][] = [
 
 /** Tables whose rows a tenant's clients and people share, and why. */
 const SHARED: Record<string, string> = {
+  "core.announced_payouts": "is what the partner was told of its own payouts",
   "core.audit_chains": "is the end of the tenant's chain of hashes",
   "core.audit_links": "is hashes of rows, by their numbers",
   "core.audit_log": "is written by everybody and read by nobody",
@@ -130,7 +131,6 @@ const SHARED: Record<string, string> = {
   "core.partner_logos": "belongs to the partner itself",
   "core.sale_reversals": "is about a sale of everybody's",
   "core.sales": "is a sale for everybody; whose ERE were sold stands in its allocations",
-  "core.announced_payouts": "is what the partner was told of its own payouts",
   "core.webhook_attempts":
     "is of an endpoint, which its partner or the operator manages; no client or person is let near it",
   "core.webhook_retries": "is of an endpoint, as its attempts are",
