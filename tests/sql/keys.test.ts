@@ -85,7 +85,6 @@ const AMONG_PEOPLE: Record<string, string> = {
 
 /** Foreign keys without an index of their own: what they lead to is small, or deleted one at a time. */
 const FEW_ARE_DELETED: Record<string, string> = {
-  allocations_reversal_fkey: "a reversal is of a whole sale",
   charger_vendor_aliases_brand_fkey: "the catalogue",
   chargers_catalog_charger_id_fkey: "the catalogue",
   figures_factor_fkey: "a row a year",
