@@ -33,7 +33,7 @@ test("§2 the gates that SQL judges are those of the API, in the same order and 
   expect(rows).toEqual(Object.entries(GATES).map(([name, { needed_for }]) => ({ name, needed_for })));
 });
 
-test("Dutch midnight, the end of a quarter and the 48 hours of a new IBAN are one function each", async () => {
+test("§4 Dutch midnight, the end of a quarter and the 48 hours of a new IBAN are one function each", async () => {
   const { rows } = await world.database.admin.query(`
     select p.oid::regproc::text as name from pg_proc p
      where p.pronamespace::regnamespace::text in ('core', 'api', 'ops', 'private')

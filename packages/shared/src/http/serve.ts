@@ -62,17 +62,18 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
     const { raw } = c.req;
     const note: Note = { request_id: crypto.randomUUID(), max_body: MAX_BODY };
     c.set("note", note);
+    let isHttps = false;
     try {
       environment ??= readEnvironment();
       c.set("environment", environment);
       await next();
       await dropBody(raw, note.max_body);
+      isHttps = environment.config.BASE_URL.startsWith("https:");
     } catch (error) {
       c.res = refuse(c, new ApiError("service_unavailable", {}, error));
     }
     let response = c.res;
     const { headers } = response;
-    const isHttps = environment?.config.BASE_URL.startsWith("https:");
     // a page sets the others itself, and writes its log line
     const isPage = headers.has("X-Request-Id");
     response = withHeaders(response, [
