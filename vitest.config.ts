@@ -16,6 +16,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./tests/harness/summary_reporter.ts"],
     pool: "forks",
+    // Node runs the TypeScript itself, as it does under npm start
+    experimental: { viteModuleRunner: false },
     // files share the modules of their process: loading them anew takes half a second of processor time for each file
     isolate: false,
     // four files at a time on two cores: a test also waits for timers, other programs and time limits, and a percentage ends at 100

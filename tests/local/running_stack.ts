@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort, stopLeftover } from "#local/postgres.ts";
-import { end, type Identity, isRunning } from "#local/processes.ts";
+import { end, type Identity, identify, isRunning } from "#local/processes.ts";
 import { readJson, type Stack } from "#local/stack.ts";
 import { prepare } from "../harness/prepared.ts";
 
@@ -74,4 +74,31 @@ export async function place({ prepared = false } = {}) {
       rmSync(data_dir, { recursive: true, force: true });
     },
   };
+}
+
+/** As the demo's client of the API. */
+export async function token({ auth_url, demo }: Stack): Promise<Response> {
+  const { client_id, client_secret } = demo.cpo;
+  return fetch(`${auth_url}/oauth-token`, {
+    method: "POST",
+    body: new URLSearchParams({ grant_type: "client_credentials", client_id, client_secret }),
+  });
+}
+
+function account({ auth }: Stack, path: string, email: string): Promise<Response> {
+  return fetch(`${auth.url}/auth/v1${path}`, {
+    method: "POST",
+    headers: { apikey: auth.publishable_key, "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password: "long enough" }),
+  });
+}
+
+export const signUp = (stack: Stack, email: string) => account(stack, "/signup", email);
+export const signIn = (stack: Stack, email: string) => account(stack, "/token?grant_type=password", email);
+
+/** Whether all of these have ended, after a minute at most. */
+export async function gone(...pids: (number | undefined)[]) {
+  const deadline = Date.now() + 60_000;
+  while (pids.some((pid) => pid !== undefined && identify(pid)) && Date.now() < deadline) await sleep(20);
+  return pids.every((pid) => pid === undefined || !identify(pid));
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { contrast, shadesOf } from "#shared/domain/brand.ts";
-import { DARK, LIGHT } from "#shared/look/palette.ts";
+import { DARK, LIGHT, PALETTE } from "#shared/look/palette.ts";
+import { STYLE as DOCS_STYLE } from "../../packages/docs/src/style.ts";
 import { STYLE } from "../../supabase/functions/pages/kit/style.ts";
 
 test.each([
@@ -60,4 +61,36 @@ test("contract §4 every color can be read on the backgrounds of pages, and lett
   });
   expect(unreadable).toEqual([]);
   expect(STYLE).toContain("background: var(--fill, var(--accent)); color: var(--on-fill, var(--on-accent))");
+});
+
+test.each([
+  ["light", LIGHT],
+  ["dark", DARK],
+])("contract §6 on a %s ground every letter can be read, on each background, and each edge be seen", (_, colors) => {
+  const colorOf = (name: string) => new RegExp(`--${name}: (#[0-9a-f]{6})`).exec(colors)?.[1] ?? "";
+  const grounds = ["ground", "sheet", "tint", "wrong-tint", "wait-tint"];
+  const pairs = (letters: string[], behind: string[], least: number) =>
+    letters
+      .flatMap((one) => behind.map((other) => [one, other] as const))
+      .filter(([one, other]) => !(contrast(colorOf(one), colorOf(other)) >= least));
+  expect([
+    ...pairs(["ink", "quiet", "accent", "accent-strong", "wrong", "wait"], grounds, 4.5),
+    ...pairs(["on-accent"], ["accent", "accent-strong"], 4.5),
+    // what is no letter: WCAG 2.2, 1.4.11
+    ...pairs(["edge", "focus"], ["ground", "sheet"], 3),
+  ]).toEqual([]);
+});
+
+test("the documentation's code can be read on a light ground and on a dark one", () => {
+  const themes = [...DOCS_STYLE.matchAll(/:root \{ --code: (#\w{6});(.*) \}/g)];
+  expect(themes).toHaveLength(2);
+  for (const [, code = "", letters = ""] of themes)
+    for (const [letter = ""] of letters.matchAll(/#\w{6}/g)) expect(contrast(letter, code)).toBeGreaterThanOrEqual(4.5);
+});
+
+test("contract §6 pages take no color but those", () => {
+  const screen = STYLE.slice(0, STYLE.indexOf("@media print"));
+  // behind a partner's logo, which is made for white
+  const own = screen.replace(PALETTE, "").replace("background: #fff; color: #17211c", "");
+  expect(own.match(/#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(/gi)).toBeNull();
 });

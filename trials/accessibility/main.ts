@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { ROOT } from "#local/checkout.ts";
 
 const HELP = `Has axe look at every page in both languages, light and dark, on a phone, on a desk and at 200 %.
-npm test looks at each page once, and judges contrast in the other theme.
+npm test looks at each page once, light and on a desk.
 
   npm run trial -- accessibility [options] [part of a test file's name …]
 
