@@ -254,8 +254,8 @@ create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal. An application sees pseudonyms of whom it brought (specification
--- section 5).
+-- Whether a partner asks by its key or in its portal. An application sees a pseudonym for each customer that its
+-- partner brought (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
@@ -1619,8 +1619,8 @@ create table core.suppressions (
   constraint suppressions_pkey primary key (email_hash)
 );
 comment on table core.suppressions is
-  'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment; and of customers who '
-  'ended the account, each with its partner. Kept for good.';
+  'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment. An address of a customer '
+  'who ended the account is stored with its partner. Production never deletes a row.';
 
 create type private.draft_row as (
   place           int,
@@ -2953,7 +2953,7 @@ create table core.figures (
   constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
 );
 comment on table core.figures is
-  'A delivery year whose figures are published to a tenant: positions then say what it yields. Kept for good.';
+  'A delivery year whose figures are published to a tenant: positions then say what it yields. Never deleted.';
 comment on column core.figures.price is
   'private.average_price of the year, updated when a sale is recorded or taken back.';
 select private.enable_tenant_policy('core.figures', 'select');
@@ -4831,7 +4831,7 @@ begin
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_disable(jsonb) is
-  'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
+  'Ends an application: {app} to {changed, app}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
 create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
@@ -5802,7 +5802,7 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_disable(jsonb) is
-  'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
+  'Ends a client: {client} to {changed, client}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
@@ -6649,7 +6649,7 @@ language sql immutable
 as $$ select json_build_object('catalog_charger_id', entry.id, 'brand', entry.brand, 'model', entry.model) $$;
 
 create function api.list_catalog_chargers(caller jsonb, query jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   wanted  text := private.catalog_search_key(coalesce(query ->> 'search', ''));
@@ -6741,14 +6741,14 @@ begin
   return answer;
 end $$;
 
-create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
-language plpgsql security definer
+create function api.get_charger_resolution(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'cpo');
   return row_to_json(private.resolve_charger(query ->> 'vendor', query ->> 'model', query ->> 'meter_type'));
 end $$;
-comment on function api.resolve_catalog_charger(jsonb, jsonb) is
+comment on function api.get_charger_resolution(jsonb, jsonb) is
   'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';
 
 -- supabase/schemas/chargers/catalogue/seed_models.sql
@@ -14873,10 +14873,10 @@ comment on function private.readiness() is
   'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, '
   'worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
 
-create function api.ready(caller jsonb) returns json
-language sql security definer
+create function api.read_health(caller jsonb) returns json
+language sql stable security definer
 as $$ select private.act_as(caller, 'anyone'); select private.readiness(); $$;
-comment on function api.ready(jsonb) is 'What /health/ready asks: private.readiness.';
+comment on function api.read_health(jsonb) is 'What /health/ready asks: private.readiness.';
 
 -- supabase/schemas/operations/jobs/mandate_jobs.sql
 
@@ -15143,17 +15143,17 @@ as $$
 $$;
 comment on function private.metrics() is 'Definer: the figures are of all tenants at once.';
 
-create function api.metrics(caller jsonb) returns json
-language sql security definer
+create function api.list_metrics(caller jsonb) returns json
+language sql stable security definer
 as $$
   select private.act_as(caller, 'worker');
   select (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value))
           from private.metrics() m);
 $$;
-comment on function api.metrics(jsonb) is
+comment on function api.list_metrics(jsonb) is
   'Figures for monitoring: [{name, label, value}]. label is the job, status, flag or log; value is null if nothing was '
   'ever counted. No personal data, no partner.';
-grant execute on function api.metrics(jsonb) to edge_slow;
+grant execute on function api.list_metrics(jsonb) to edge_slow;
 
 -- supabase/schemas/operations/jobs/operator_stats.sql
 
@@ -15836,7 +15836,7 @@ begin
 end $$;
 
 create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);
@@ -15867,7 +15867,7 @@ begin
 end $$;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);
@@ -15909,7 +15909,7 @@ begin
 end $$;
 
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   connection uuid;
@@ -15929,7 +15929,7 @@ comment on function api.read_connection_mandate(jsonb, jsonb) is
   'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
 
 create function api.read_link_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   link core.mandate_links;
@@ -16972,16 +16972,16 @@ as $$
   select json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 $$;
 comment on function api.ping_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
+  'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.read_ping.';
 
-create function api.pinged_webhook(caller jsonb, input jsonb) returns json
+create function api.read_ping(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
-comment on function api.pinged_webhook(jsonb, jsonb) is
+comment on function api.read_ping(jsonb, jsonb) is
   'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
 
 create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json
@@ -17252,7 +17252,7 @@ language sql immutable
 -- GET /partner/customers shows a person none of their registrations
 return disclosing or event.type not like 'registration.%';
 
-create function api.list_events(caller jsonb, query jsonb) returns json
+create function api.show_events(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -17285,11 +17285,11 @@ begin
                                                          else upto end),
     'has_more', cardinality(page) > size or upto < head.sequence or private.has_unnumbered(head));
 end $$;
-comment on function api.list_events(jsonb, jsonb) is
+comment on function api.show_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, '
   'oldest first.';
 
-create function api.get_event(caller jsonb, query jsonb) returns json
+create function api.show_event(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -17308,7 +17308,7 @@ begin
   perform private.refuse_if('event_not_found', not found);
   return private.event_answer(event, disclosing, query ->> 'key');
 end $$;
-comment on function api.get_event(jsonb, jsonb) is
+comment on function api.show_event(jsonb, jsonb) is
   'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';
 
 -- supabase/schemas/outbox/events/webhooks.sql
@@ -17912,7 +17912,7 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
--- The newest mails of {to?, partner?, failed?}. failed: failed for good, or waiting after a failure.
+-- The newest mails of {to?, partner?, failed?}. failed: mail that is not tried again, or waits after a failure.
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 as $$
@@ -18148,12 +18148,12 @@ language sql stable security definer
 as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
 comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
 
-create function api.count_waiting_mail(caller jsonb) returns json
-language sql security definer
+create function api.read_waiting_mail(caller jsonb) returns json
+language sql stable security definer
 as $$ select private.act_as(caller, 'worker'); select private.count_waiting_mail(); $$;
-comment on function api.count_waiting_mail(jsonb) is
+comment on function api.read_waiting_mail(jsonb) is
   'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
-grant execute on function api.count_waiting_mail(jsonb) to edge_slow;
+grant execute on function api.read_waiting_mail(jsonb) to edge_slow;
 
 create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer
@@ -18475,14 +18475,14 @@ comment on function private.partner_figures(core.partners) is
   'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
   'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
-create function api.get_dashboard(caller jsonb) returns json
+create function api.show_dashboard(caller jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'partner');
   return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
-comment on function api.get_dashboard(jsonb) is
+comment on function api.show_dashboard(jsonb) is
   'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is '
   'of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable until the first '
   'reader has counted, or the worker where its time ran out.';
@@ -19463,8 +19463,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
-create function api.read_portal_start(caller jsonb, query jsonb) returns json
-language plpgsql stable security definer
+create function api.show_portal_start(caller jsonb, query jsonb) returns json
+language plpgsql security definer
 as $$
 declare
   partner core.partners;
@@ -19487,7 +19487,7 @@ begin
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
-comment on function api.read_portal_start(jsonb, jsonb) is
+comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
   '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
   'customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
@@ -20740,7 +20740,7 @@ end $$;
 comment on function api.read_own_mandates(jsonb) is
   'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
 
-create function api.read_own_document(caller jsonb, request jsonb) returns json
+create function api.open_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -20762,7 +20762,7 @@ begin
   end if;
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
-comment on function api.read_own_document(jsonb, jsonb) is
+comment on function api.open_own_document(jsonb, jsonb) is
   'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to '
   'private.kept_document. Other people''s are not found.';
 
@@ -20967,7 +20967,7 @@ comment on function api.send_account_code(jsonb, jsonb) is
   'code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
 
 create function api.read_signed_account(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   account core.accounts;
@@ -21061,7 +21061,7 @@ begin
   end if;
 end $$;
 
-create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
+create function api.open_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -21080,7 +21080,7 @@ begin
       from core.connection_mandates c where c.partner_id = (entered.account).partner_id
           and c.connection_id = connection);
 end $$;
-comment on function api.read_signed_mandate(jsonb, jsonb) is
+comment on function api.open_signed_mandate(jsonb, jsonb) is
   'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, '
   'ean_code, registration_status, may_still_book, renewed_until, withdrawal, code_sent}; withdrawal as '
   'private.withdrawal_means.';
@@ -24798,8 +24798,8 @@ begin
            where a.id = account and h.serial_number = serial and h.status = 'active');
 end $$;
 
-create function api.repeat_charger(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+create function api.get_known_charger(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
 as $$
 declare
   charger core.chargers;
@@ -24808,7 +24808,7 @@ begin
   charger := private.known_charger((input ->> 'account_id')::uuid, input ->> 'serial_number');
   return case when charger.id is not null then private.charger_answer(charger, true) end;
 end $$;
-comment on function api.repeat_charger(jsonb, jsonb) is
+comment on function api.get_known_charger(jsonb, jsonb) is
   'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, '
   'null if it is new.';
 

@@ -110,11 +110,11 @@ describe("contract §1 what edge says of a caller is not enough", () => {
   test("a worker, a person and an unknown kind read no log; a client reads its own, another partner none of it", async () => {
     const query = { limit: 10, key: "00" };
     for (const kind of ["worker", "user", "session", "anyone", "operator", ""])
-      await expect(edge("list_events", { ...partner(), kind }, query), kind).rejects.toThrow();
-    expect((await edge("list_events", partner(), query)).events).toHaveLength(1);
-    expect((await edge("list_events", { ...partner(), partner_id: world.partnerB.id }, query)).events).toEqual([]);
+      await expect(edge("show_events", { ...partner(), kind }, query), kind).rejects.toThrow();
+    expect((await edge("show_events", partner(), query)).events).toHaveLength(1);
+    expect((await edge("show_events", { ...partner(), partner_id: world.partnerB.id }, query)).events).toEqual([]);
     const client = { kind: "cpo", partner_id: world.partnerA.id, client_id: world.partnerA.client.id, ...host };
-    expect((await edge("list_events", client, query)).events).toEqual([]);
+    expect((await edge("show_events", client, query)).events).toEqual([]);
   });
 
   test("a key makes and changes no endpoint, though edge let it", async () => {

@@ -945,7 +945,7 @@ describe("§1 CDRs are read from a platform", () => {
       last_error: "http_500",
     });
     const figures = JSON.parse(
-      await world.environment.slowDb.call("metrics", { kind: "worker", host: "sandbox", request_id: "r" }),
+      await world.environment.slowDb.call("list_metrics", { kind: "worker", host: "sandbox", request_id: "r" }),
     );
     expect(figures.find(({ name }: { name: string }) => name === "ocpi_pull_lag_seconds").value).toBeGreaterThan(
       86_000,

@@ -38,7 +38,7 @@ async function call<Answer>(name: string, caller: object, query: object): Promis
 }
 
 const resolve = (vendor: string, model: string, meter_type?: string) =>
-  call<Resolution>("resolve_catalog_charger", cpo, { vendor, model, meter_type });
+  call<Resolution>("get_charger_resolution", cpo, { vendor, model, meter_type });
 
 const list = (search = "", limit = 200) => call<Page>("list_catalog_chargers", cpo, { search, limit });
 
@@ -410,7 +410,7 @@ describe("§4.1 catalog: the list", () => {
 
 describe("§4.1 catalog: who may read it", () => {
   test.each(["personal", "partner", "user", ""])("§4.1 catalog: a caller of kind %j is refused", async (kind) => {
-    for (const name of ["list_catalog_chargers", "resolve_catalog_charger"])
+    for (const name of ["list_catalog_chargers", "get_charger_resolution"])
       await expect(call(name, { ...cpo, kind }, { vendor: "Zaptec", model: "Go", limit: 1 })).rejects.toMatchObject({
         code: "42501",
       });

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
+import { READS } from "#shared/foundation/db.ts";
 import { endpointsOf, type Surface } from "#shared/http/serve.ts";
 import { cloneDatabase, type Database } from "../harness/database.ts";
 import { TEMPLATE } from "../harness/template.ts";
@@ -335,6 +336,14 @@ describe("tables of a tenant", () => {
   });
 });
 
+/** Volatile functions whose name is of one that only reads, each with its reason. */
+const READS_BUT_VOLATILE = {
+  admit: "debits the rate limit, and must not wait for the writes of others",
+  list_charging_sessions: "numbers what changed since; the rewrite of the room sessions renames it",
+  read_ocpi_registration: "writes nothing; the rewrite of the room sources makes it stable",
+  read_replica: "only reads, by a snapshot that is newer than its wait for the primary",
+};
+
 describe("functions", () => {
   test("find nothing by search_path: it is empty, or the body was parsed when the function was made", async () => {
     // The second kind, `language sql return …`, names what it uses by identity, as a view does. The planner writes it into the query
@@ -379,6 +388,16 @@ describe("functions", () => {
     const refused = { code: "42501", message: "caller kind nobody may not run this function" };
     expect(rows.length).toBeGreaterThan(50);
     for (const { name, call } of rows) await expect(database.admin.query(call), name).rejects.toMatchObject(refused);
+  });
+
+  test("of api that only read have a name that says so, which the pool of connections goes by", async () => {
+    const { rows } = await database.admin.query(
+      "select proname, provolatile <> 'v' as reads from pg_proc where pronamespace = 'api'::regnamespace order by 1",
+    );
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.filter(({ proname, reads }) => READS.test(proname) !== reads)).toEqual(
+      Object.keys(READS_BUT_VOLATILE).map((proname) => ({ proname, reads: false })),
+    );
   });
 
   test("of api and ops say what they are for", async () => {
@@ -442,7 +461,7 @@ describe("functions", () => {
   test("that edge and edge_slow may execute are those the endpoints declare, admission, and what health asks", async () => {
     const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
     const declared: Record<"edge" | "edge_slow", string[]> = {
-      edge: ["admit", "charge", "ready", "read_replica"],
+      edge: ["admit", "charge", "read_health", "read_replica"],
       edge_slow: [],
     };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {

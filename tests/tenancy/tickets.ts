@@ -71,7 +71,7 @@ export async function presentTickets(admin: pg.Pool, tickets: Tickets) {
   let admitted = 0;
   const { rows } = await admin.query<{ name: string; takes: number; slow: boolean }>(
     `select p.proname as name, p.pronargs::int as takes, has_function_privilege('edge_slow', p.oid, 'execute') as slow
-       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge', 'ready') order by 1`,
+       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge', 'read_health') order by 1`,
   );
   const session = await admin.connect();
   for (const { name, takes, slow } of rows) {

@@ -128,10 +128,14 @@ test("what an api function, or a helper of it, refuses with is declared by every
 });
 
 /**
- * What changes nothing of the partner's: a file that somebody looks at is kept for an hour, and is in the log once it is imported; a
- * test is among the attempts; an event is numbered when it is read; a visit to an invitation is counted, and its code mailed to who is nobody yet.
+ * These change nothing of the partner's. The dashboard is counted when it is read. A file that somebody looks at is kept for an hour,
+ * and is in the log once it is imported. A test is among the attempts. An event is numbered when it is read. A visit to an invitation
+ * is counted, and its code is mailed to a person who is nobody yet.
  */
-const LEAVES_NOTHING = ["keep_import", "get_event", "ping_webhook", "open_invitation", "send_invitation_code"];
+const LEAVES_NOTHING = [
+  ...["show_portal_start", "keep_import", "show_event", "ping_webhook"],
+  ...["open_invitation", "send_invitation_code"],
+];
 
 test("whatever a partner's pages change leaves an audit row, of a kind that their log has words for", () => {
   const auditsOf = (name: string) =>

@@ -97,13 +97,13 @@ describe("contract §1 /health/ready", () => {
       await ask("/worker/health/ready", environment);
       expect(world.log.at(-1)).toMatchObject({ status: 200 });
     });
-    expect(names).toEqual(["ready"]);
+    expect(names).toEqual(["read_health"]);
     const later = await statementsOf(world, async () => {
       Object.assign(environment, { db: world.environment.db });
       await world.freeze("2026-11-22T12:06:00Z");
       expect(await ask("/worker/health/ready", environment)).toMatchObject({ status: 503 });
       await world.freeze("2026-11-22T12:00:00Z");
     });
-    expect(later).toEqual(["ready"]);
+    expect(later).toEqual(["read_health"]);
   });
 });

@@ -62,7 +62,7 @@ export const resolveCatalogCharger = endpoint(
       "false, and `suggestions` lists the brand's MID models.",
     caller: { kind: "cpo", scope: null },
     limit: "cpo_read",
-    sql: ["resolve_catalog_charger"],
+    sql: ["get_charger_resolution"],
     query: z.object({
       vendor: reported.meta({ description: "chargePointVendor of the BootNotification" }),
       model: reported.meta({ description: "chargePointModel of the BootNotification" }),
@@ -93,6 +93,6 @@ export const resolveCatalogCharger = endpoint(
   },
   ({ query, call, fail }) => {
     if (!query.vendor || !query.model) return fail("vendor_and_model_required");
-    return call("resolve_catalog_charger", query);
+    return call("get_charger_resolution", query);
   },
 );

@@ -24,7 +24,7 @@ export const registerCharger = endpoint(
     caller: { kind: "cpo", scope: "cpo:chargers:write" },
     idempotent: "serial_number",
     limit: "cpo_write",
-    sql: ["register_charger", "repeat_charger"],
+    sql: ["register_charger", "get_known_charger"],
     body: z
       .object({
         account_id: uuid().meta({ description: "The account" }),
@@ -76,7 +76,7 @@ export const registerCharger = endpoint(
     salvage: async (raw, { call }) => {
       const { data } = Repeat.safeParse(raw);
       if (!data?.serial_number) return null;
-      const answer = await call("repeat_charger", data);
+      const answer = await call("get_known_charger", data);
       return answer === "null" ? null : answer;
     },
   },

@@ -15,7 +15,7 @@ export const listEvents = endpoint(
       "them is.",
     caller: READER,
     limit: "cpo_read",
-    sql: ["list_events"],
+    sql: ["show_events"],
     query: z.object({
       ...EVENT_QUERY,
       account_id: uuid().optional().meta({ description: "Return only events of this account" }),
@@ -24,7 +24,7 @@ export const listEvents = endpoint(
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
     failure: "list_failed",
   },
-  ({ query, call }) => call("list_events", query),
+  ({ query, call }) => call("show_events", query),
 );
 
 export const getEvent = endpoint(
@@ -34,11 +34,11 @@ export const getEvent = endpoint(
     params: { event_id: "The event's id" },
     caller: READER,
     limit: "cpo_read",
-    sql: ["get_event"],
+    sql: ["show_event"],
     response: Log.Event,
     errors: ["event_not_found"],
     failure: "list_failed",
   },
   ({ param, call, fail }) =>
-    call("get_event", { event_id: uuid().safeParse(param("event_id")).data ?? fail("event_not_found") }),
+    call("show_event", { event_id: uuid().safeParse(param("event_id")).data ?? fail("event_not_found") }),
 );

@@ -14,13 +14,13 @@ export const listPartnerEvents = endpoint(
     description: `${LOG_DESCRIPTION} About a customer it says no more than GET /partner/customers does to the same caller.`,
     caller: READER,
     limit: "partner_read",
-    sql: ["list_events"],
+    sql: ["show_events"],
     query: z.object(EVENT_QUERY),
     response: Log.Page,
     errors: ["invalid_request", "invalid_cursor", "cursor_expired"],
     failure: "partner_read_failed",
   },
-  ({ query, call, environment }) => call("list_events", { ...query, key: claimKey(environment) }),
+  ({ query, call, environment }) => call("show_events", { ...query, key: claimKey(environment) }),
 );
 
 export const getPartnerEvent = endpoint(
@@ -30,13 +30,13 @@ export const getPartnerEvent = endpoint(
     params: { event_id: "The event's id" },
     caller: READER,
     limit: "partner_read",
-    sql: ["get_event"],
+    sql: ["show_event"],
     response: Log.Event,
     errors: ["event_not_found"],
     failure: "partner_read_failed",
   },
   ({ param, call, fail, environment }) =>
-    call("get_event", {
+    call("show_event", {
       event_id: uuid().safeParse(param("event_id")).data ?? fail("event_not_found"),
       key: claimKey(environment),
     }),

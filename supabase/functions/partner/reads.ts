@@ -136,7 +136,7 @@ export const getDashboard = endpoint(
       "request above 1,000 counts them, if it has the time. Until they are counted, requests answer 503.",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
-    sql: ["get_dashboard"],
+    sql: ["show_dashboard"],
     response: z
       .object({
         as_of: instant().meta({ description: "The moment these figures were counted" }),
@@ -173,5 +173,5 @@ export const getDashboard = endpoint(
     errors: [],
     failure: "partner_read_failed",
   },
-  ({ call }) => call("get_dashboard"),
+  ({ call }) => call("show_dashboard"),
 );

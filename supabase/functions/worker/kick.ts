@@ -12,7 +12,7 @@ const BUDGET_MS = 20_000;
 const SQL = [
   "lease_mail",
   "settle_mail",
-  "count_waiting_mail",
+  "read_waiting_mail",
   "due_notices",
   "mail_notices",
   "lease_webhooks",
@@ -65,7 +65,7 @@ export const kick = endpoint(
     );
     environment.waitUntil(Promise.all(work));
     // whoever is told that it will be done is told so by the database
-    await call("count_waiting_mail");
+    await call("read_waiting_mail");
     return { ok: true };
   },
 );

@@ -16,7 +16,7 @@ const RESERVE_MS = 8_000;
 type LeasedMail = StoredMail & { partner_id: string; id: string; recipient: string };
 type Failure = { failure: string; permanent: boolean; serverDown: boolean };
 type MailResult = { sent: number; failed: number; problem?: string };
-type Call = (name: "lease_mail" | "settle_mail" | "count_waiting_mail", ...input: (object | null)[]) => Promise<string>;
+type Call = (name: "lease_mail" | "settle_mail" | "read_waiting_mail", ...input: (object | null)[]) => Promise<string>;
 
 /** How many mails waited at the last run, where there is no mail server. */
 const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
@@ -36,7 +36,7 @@ export async function deliverMail(
   const result: MailResult = { sent: 0, failed: 0 };
   if (!config.SMTP_URL) {
     const before = waitedBefore(environment);
-    const { waiting } = JSON.parse(await call("count_waiting_mail")) as { waiting: number };
+    const { waiting } = JSON.parse(await call("read_waiting_mail")) as { waiting: number };
     if (waiting > 0) {
       result.problem = `SMTP_URL is not set: ${waiting === 1 ? "1 mail waits" : `${waiting} mails wait`} and none is sent`;
       // again only when the number changes: the worker may run every second

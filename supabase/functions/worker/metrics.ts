@@ -8,7 +8,7 @@ type Metric = {
   label?: "job" | "status" | "flag" | "log" | "status_code";
 };
 
-/** Every figure of the SQL function `api.metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
+/** Every figure of the SQL function `api.list_metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
 export const METRICS: Readonly<Record<string, Metric>> = {
   mail_due: { help: "Mails that could be sent now, counted up to 10000" },
   mail_oldest_due_seconds: { help: "How long the oldest of them could have been sent" },
@@ -63,7 +63,7 @@ export const showMetrics = endpoint(
       "Reading them takes as long with a million rows as with ten thousand.",
     caller: { kind: "worker", secret: "METRICS_SECRET" },
     limit: null,
-    sql: ["metrics"],
+    sql: ["list_metrics"],
     slow: true,
     produces: "text/plain",
     response: z.string(),
@@ -71,7 +71,7 @@ export const showMetrics = endpoint(
     failure: "internal_error",
   },
   async ({ call }) =>
-    new Response(toText(JSON.parse(await call("metrics"))), {
+    new Response(toText(JSON.parse(await call("list_metrics"))), {
       headers: { "Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store" },
     }),
 );

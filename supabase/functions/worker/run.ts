@@ -30,7 +30,7 @@ export const run = endpoint(
       "run_due_jobs",
       "lease_mail",
       "settle_mail",
-      "count_waiting_mail",
+      "read_waiting_mail",
       "due_ean_checks",
       "record_ean_recheck",
       "run_draft_jobs",

@@ -46,8 +46,8 @@ begin
            where a.id = account and h.serial_number = serial and h.status = 'active');
 end $$;
 
-create function api.repeat_charger(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+create function api.get_known_charger(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
 as $$
 declare
   charger core.chargers;
@@ -56,7 +56,7 @@ begin
   charger := private.known_charger((input ->> 'account_id')::uuid, input ->> 'serial_number');
   return case when charger.id is not null then private.charger_answer(charger, true) end;
 end $$;
-comment on function api.repeat_charger(jsonb, jsonb) is
+comment on function api.get_known_charger(jsonb, jsonb) is
   'A repeat of POST /v1/chargers with an otherwise invalid body: {account_id, serial_number} to the charger''s answer, '
   'null if it is new.';
 

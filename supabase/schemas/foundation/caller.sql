@@ -101,8 +101,8 @@ create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal. An application sees pseudonyms of whom it brought (specification
--- section 5).
+-- Whether a partner asks by its key or in its portal. An application sees a pseudonym for each customer that its
+-- partner brought (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
 as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;

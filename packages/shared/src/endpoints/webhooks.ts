@@ -349,7 +349,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
         "not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.",
       params: PARAMS,
       ...write,
-      sql: ["ping_webhook", "pinged_webhook"],
+      sql: ["ping_webhook", "read_ping"],
       response: TestedWebhook,
       errors: ["webhook_not_found", "endpoint_disabled"],
     },
@@ -357,7 +357,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       const webhook_id = named(param, fail);
       const { ping } = JSON.parse(await call("ping_webhook", { webhook_id }));
       const look = async () => {
-        const answer = await call("pinged_webhook", { webhook_id, ping });
+        const answer = await call("read_ping", { webhook_id, ping });
         return answer === "null" ? null : answer;
       };
       return (await awaitPing(environment, look)) ?? { ok: false, attempt: null };

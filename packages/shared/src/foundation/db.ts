@@ -81,8 +81,11 @@ const OUT_OF_TIME = new Set(["57014", "55P03"]);
 export const QUICK: Limits = { max: 4, patience_ms: 9_000 };
 export const SLOW: Limits = { max: 2, patience_ms: 63_000 };
 
-/** Functions that lock no row that others write: their names say so. */
-const READS = /^(get|list|read)_|^(admit|ready)$/;
+/**
+ * Functions that only read, by their name: they lock no row that others write. tests/sql/schema_rules.test.ts compares
+ * the names with the database, and has the reason for each exception, such as admission.
+ */
+export const READS = /^(get|list|read|export)_|^admit$/;
 /** Longer than the lock_timeout of `edge`: a write that waits gets the place of one that waited for a lock. */
 const PLACE_MS = 4_000;
 

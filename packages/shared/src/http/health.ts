@@ -20,7 +20,7 @@ type Readiness = Seen & {
 async function ask({ db, config }: Environment): Promise<Readiness> {
   try {
     const caller = { kind: "anyone", host: config.API_HOST, request_id: crypto.randomUUID() };
-    const seen = JSON.parse(await db.call("ready", caller)) as Seen;
+    const seen = JSON.parse(await db.call("read_health", caller)) as Seen;
     const late = seen.worker_age_seconds === null || seen.worker_age_seconds > LATE_SECONDS;
     return { failing: late ? ["worker"] : [], ...seen };
   } catch (cause) {

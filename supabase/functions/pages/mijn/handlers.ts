@@ -88,7 +88,7 @@ const showMandates = signedIn(async (request) =>
 const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
   signedIn(async (request) => {
     const id = request.c.req.param("id") ?? "";
-    const reading = request.own("read_own_document", { [key]: id });
+    const reading = request.own("open_own_document", { [key]: id });
     const { answer, refused } = await request.attempt(asPdf(request, reading, request.frame.to(`${page}/${id}`)), [
       "mandate_not_found",
       "statement_not_found",
@@ -100,7 +100,7 @@ const download = (page: string, key: "mandate_id" | "line_id" | "part_id") =>
 /** A year of an account as PDF. It is written when it is first asked for. */
 const downloadOverview = signedIn(async (request) => {
   const { id: account_id = "", year = "" } = request.c.req.param();
-  const reading = request.own("read_own_document", { account_id, year: Number(year) });
+  const reading = request.own("open_own_document", { account_id, year: Number(year) });
   const here = request.frame.to(`/overview/${account_id}/${year}`);
   const { answer, refused } = await request.attempt(asPdf(request, reading, here), ["statement_not_found"]);
   return refused ? request.unknown() : answer;

@@ -271,7 +271,7 @@ declare module "../kit/page_request.ts" {
     read_own_charging: Charging;
     read_own_earnings: Earnings;
     read_own_mandates: Mandates;
-    read_own_document: KeptDocument;
+    open_own_document: KeptDocument;
     open_own_claim: { draft_id: string };
     read_own_chargers: Chargers;
     renew_ocpp_password: { identity: string };
@@ -284,6 +284,6 @@ declare module "../kit/page_request.ts" {
     export_own_data: OwnData;
     close_own_account: { closed: boolean; end: Farewell };
     read_signed_account: SignedAccount;
-    read_signed_mandate: SignedMandate;
+    open_signed_mandate: SignedMandate;
   }
 }

@@ -7,7 +7,7 @@ export const OWN_SQL = [
   "read_own_charging",
   "read_own_earnings",
   "read_own_mandates",
-  "read_own_document",
+  "open_own_document",
   "open_own_claim",
   "read_own_chargers",
   "register_own_charger",
@@ -26,7 +26,7 @@ export const OWN_SQL = [
   "send_account_code",
   "change_signed_iban",
   "renew_signed_mandate",
-  "read_signed_mandate",
+  "open_signed_mandate",
   "send_withdrawal_code",
   "withdraw_signed_mandate",
 ] as const;

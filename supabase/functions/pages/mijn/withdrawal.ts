@@ -31,7 +31,7 @@ const pageOf = (request: MijnRequest, more = ""): string =>
 
 const readMandate = (request: MijnRequest) =>
   request.attempt(
-    request.own("read_signed_mandate", {
+    request.own("open_signed_mandate", {
       connection_id: connectionOf(request),
       token_hash: hashSecret(tokenOf(request)),
     }),

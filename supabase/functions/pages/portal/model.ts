@@ -147,7 +147,7 @@ declare module "../kit/page_request.ts" {
     set_partner_return_url: { ok: boolean };
     replay_webhook: { events: number };
     ping_webhook: { ping: string };
-    pinged_webhook: { ok: boolean; attempt: Attempt } | null;
-    get_event: LoggedEvent;
+    read_ping: { ok: boolean; attempt: Attempt } | null;
+    show_event: LoggedEvent;
   }
 }

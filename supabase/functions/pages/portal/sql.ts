@@ -6,7 +6,7 @@ export const SLOW_SQL = ["portal_upload"] as const;
 
 /** What somebody who manages a partner may run there. */
 export const PORTAL_SQL = [
-  "read_portal_start",
+  "show_portal_start",
   "read_portal_customers",
   "read_portal_customer",
   "read_portal_drafts",
@@ -37,13 +37,13 @@ export const PORTAL_SQL = [
   "read_portal_webhook",
   "create_webhook",
   "update_webhook",
-  "get_event",
+  "show_event",
   "rotate_webhook",
   "switch_webhook",
   "revoke_webhook",
   "replay_webhook",
   "ping_webhook",
-  "pinged_webhook",
+  "read_ping",
   "read_portal_colleagues",
   "invite_manager",
   "withdraw_manager_invitation",

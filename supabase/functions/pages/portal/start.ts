@@ -17,7 +17,7 @@ const SHOWN = 12;
 type StartAndPayouts = Start & { payouts: Payout[] };
 
 export const showStart = signedIn(async (request) => {
-  const start = await request.own("read_portal_start", { key: claimKey(request.environment) });
+  const start = await request.own("show_portal_start", { key: claimKey(request.environment) });
   return request.page(startPage(request.frame, start));
 });
 

@@ -110,7 +110,7 @@ begin
   return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_disable(jsonb) is
-  'Ends an application for good: {app} to {changed, app}. Its secret and its tokens stop at once.';
+  'Ends an application: {app} to {changed, app}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
 create function ops.app_link(input jsonb) returns json
 language plpgsql security definer

@@ -107,7 +107,7 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_disable(jsonb) is
-  'Ends a client for good: {client} to {changed, client}. Its secret and its tokens stop at once.';
+  'Ends a client: {client} to {changed, client}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer

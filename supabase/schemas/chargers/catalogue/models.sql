@@ -31,7 +31,7 @@ language sql immutable
 as $$ select json_build_object('catalog_charger_id', entry.id, 'brand', entry.brand, 'model', entry.model) $$;
 
 create function api.list_catalog_chargers(caller jsonb, query jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   wanted  text := private.catalog_search_key(coalesce(query ->> 'search', ''));

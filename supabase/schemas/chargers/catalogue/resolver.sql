@@ -61,12 +61,12 @@ begin
   return answer;
 end $$;
 
-create function api.resolve_catalog_charger(caller jsonb, query jsonb) returns json
-language plpgsql security definer
+create function api.get_charger_resolution(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'cpo');
   return row_to_json(private.resolve_charger(query ->> 'vendor', query ->> 'model', query ->> 'meter_type'));
 end $$;
-comment on function api.resolve_catalog_charger(jsonb, jsonb) is
+comment on function api.get_charger_resolution(jsonb, jsonb) is
   'GET /v1/catalog/chargers/resolve: query {vendor, model} and, where the caller has it, {meter_type}.';

@@ -154,8 +154,8 @@ create table core.suppressions (
   constraint suppressions_pkey primary key (email_hash)
 );
 comment on table core.suppressions is
-  'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment; and of customers who '
-  'ended the account, each with its partner. Kept for good.';
+  'Addresses that opted out of mail, as SHA-256 of the address with a key of the deployment. An address of a customer '
+  'who ended the account is stored with its partner. Production never deletes a row.';
 
 create type private.draft_row as (
   place           int,

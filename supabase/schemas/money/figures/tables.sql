@@ -8,7 +8,7 @@ create table core.figures (
   constraint figures_factor_fkey foreign key (delivery_year) references core.ere_factors (delivery_year)
 );
 comment on table core.figures is
-  'A delivery year whose figures are published to a tenant: positions then say what it yields. Kept for good.';
+  'A delivery year whose figures are published to a tenant: positions then say what it yields. Never deleted.';
 comment on column core.figures.price is
   'private.average_price of the year, updated when a sale is recorded or taken back.';
 select private.enable_tenant_policy('core.figures', 'select');

@@ -68,7 +68,7 @@ comment on function private.readiness() is
   'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, '
   'worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
 
-create function api.ready(caller jsonb) returns json
-language sql security definer
+create function api.read_health(caller jsonb) returns json
+language sql stable security definer
 as $$ select private.act_as(caller, 'anyone'); select private.readiness(); $$;
-comment on function api.ready(jsonb) is 'What /health/ready asks: private.readiness.';
+comment on function api.read_health(jsonb) is 'What /health/ready asks: private.readiness.';

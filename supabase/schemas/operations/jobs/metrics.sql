@@ -144,14 +144,14 @@ as $$
 $$;
 comment on function private.metrics() is 'Definer: the figures are of all tenants at once.';
 
-create function api.metrics(caller jsonb) returns json
-language sql security definer
+create function api.list_metrics(caller jsonb) returns json
+language sql stable security definer
 as $$
   select private.act_as(caller, 'worker');
   select (select json_agg(json_build_object('name', m.name, 'label', m.label, 'value', m.value))
           from private.metrics() m);
 $$;
-comment on function api.metrics(jsonb) is
+comment on function api.list_metrics(jsonb) is
   'Figures for monitoring: [{name, label, value}]. label is the job, status, flag or log; value is null if nothing was '
   'ever counted. No personal data, no partner.';
-grant execute on function api.metrics(jsonb) to edge_slow;
+grant execute on function api.list_metrics(jsonb) to edge_slow;

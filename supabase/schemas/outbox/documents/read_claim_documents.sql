@@ -16,7 +16,7 @@ begin
 end $$;
 
 create function api.read_claim_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);
@@ -47,7 +47,7 @@ begin
 end $$;
 
 create function api.read_claim_statement(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   draft constant core.drafts := private.enter_signed_claim(caller, request);

@@ -28,7 +28,7 @@ begin
 end $$;
 
 create function api.read_connection_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   connection uuid;
@@ -48,7 +48,7 @@ comment on function api.read_connection_mandate(jsonb, jsonb) is
   'GET /v1/connections/{connection_id}/mandate: {connection_id} to private.mandate_document.';
 
 create function api.read_link_mandate(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   link core.mandate_links;

@@ -173,16 +173,16 @@ as $$
   select json_build_object('ping', private.ping_webhook(private.own_webhook(input ->> 'webhook_id')));
 $$;
 comment on function api.ping_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.pinged_webhook.';
+  'POST /partner/webhooks/{webhook_id}/test and /v1/…: {webhook_id} to {ping}, for api.read_ping.';
 
-create function api.pinged_webhook(caller jsonb, input jsonb) returns json
+create function api.read_ping(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
 as $$
 begin
   perform private.act_as(caller, 'partner', 'cpo');
   return private.pinged((private.shown_webhook(input ->> 'webhook_id')).id, (input ->> 'ping')::uuid);
 end $$;
-comment on function api.pinged_webhook(jsonb, jsonb) is
+comment on function api.read_ping(jsonb, jsonb) is
   'The result of a ping: {webhook_id, ping} to {ok, attempt}, null until it was sent.';
 
 create function api.list_webhook_attempts(caller jsonb, query jsonb) returns json

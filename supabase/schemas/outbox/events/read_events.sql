@@ -114,7 +114,7 @@ language sql immutable
 -- GET /partner/customers shows a person none of their registrations
 return disclosing or event.type not like 'registration.%';
 
-create function api.list_events(caller jsonb, query jsonb) returns json
+create function api.show_events(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -147,11 +147,11 @@ begin
                                                          else upto end),
     'has_more', cardinality(page) > size or upto < head.sequence or private.has_unnumbered(head));
 end $$;
-comment on function api.list_events(jsonb, jsonb) is
+comment on function api.show_events(jsonb, jsonb) is
   'GET /v1/events and GET /partner/events: {after, limit, type, account_id, key} to {events, next_cursor, has_more}, '
   'oldest first.';
 
-create function api.get_event(caller jsonb, query jsonb) returns json
+create function api.show_event(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -170,5 +170,5 @@ begin
   perform private.refuse_if('event_not_found', not found);
   return private.event_answer(event, disclosing, query ->> 'key');
 end $$;
-comment on function api.get_event(jsonb, jsonb) is
+comment on function api.show_event(jsonb, jsonb) is
   'GET /v1/events/{event_id} and GET /partner/events/{event_id}: {event_id, key} to the event.';

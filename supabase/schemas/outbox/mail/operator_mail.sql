@@ -15,7 +15,7 @@ as $$
     'done_at', private.iso(mail.done_at))
 $$;
 
--- The newest mails of {to?, partner?, failed?}. failed: failed for good, or waiting after a failure.
+-- The newest mails of {to?, partner?, failed?}. failed: mail that is not tried again, or waits after a failure.
 create function private.newest_mails(input jsonb, size int) returns setof core.mail_outbox
 language plpgsql stable
 as $$

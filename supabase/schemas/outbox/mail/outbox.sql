@@ -93,12 +93,12 @@ language sql stable security definer
 as $$ select json_build_object('waiting', count(*)) from core.mail_outbox where status = 'queued' $$;
 comment on function private.count_waiting_mail() is 'Definer: the worker sends the mail of every tenant.';
 
-create function api.count_waiting_mail(caller jsonb) returns json
-language sql security definer
+create function api.read_waiting_mail(caller jsonb) returns json
+language sql stable security definer
 as $$ select private.act_as(caller, 'worker'); select private.count_waiting_mail(); $$;
-comment on function api.count_waiting_mail(jsonb) is
+comment on function api.read_waiting_mail(jsonb) is
   'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
-grant execute on function api.count_waiting_mail(jsonb) to edge_slow;
+grant execute on function api.read_waiting_mail(jsonb) to edge_slow;
 
 create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
 language sql security definer

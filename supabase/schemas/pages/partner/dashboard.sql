@@ -144,14 +144,14 @@ comment on function private.partner_figures(core.partners) is
   'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
   'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
-create function api.get_dashboard(caller jsonb) returns json
+create function api.show_dashboard(caller jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'partner');
   return coalesce(private.partner_figures(private.own_partner()), private.refusal('service_unavailable'));
 end $$;
-comment on function api.get_dashboard(jsonb) is
+comment on function api.show_dashboard(jsonb) is
   'GET /partner/dashboard. ERE of months inside a mandate, at the published factor of their year. The share in euro is '
   'of unsold ERE at the last average price, 0 until there is one. Refused with service_unavailable until the first '
   'reader has counted, or the worker where its time ran out.';

@@ -61,8 +61,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
-create function api.read_portal_start(caller jsonb, query jsonb) returns json
-language plpgsql stable security definer
+create function api.show_portal_start(caller jsonb, query jsonb) returns json
+language plpgsql security definer
 as $$
 declare
   partner core.partners;
@@ -85,7 +85,7 @@ begin
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
-comment on function api.read_portal_start(jsonb, jsonb) is
+comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
   '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
   'customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';

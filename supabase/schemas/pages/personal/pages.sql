@@ -411,7 +411,7 @@ end $$;
 comment on function api.read_own_mandates(jsonb) is
   'What a person signed, newest first, and for which of their accounts: {email, accounts, mandates}.';
 
-create function api.read_own_document(caller jsonb, request jsonb) returns json
+create function api.open_own_document(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -433,7 +433,7 @@ begin
   end if;
   return private.statement_document((request ->> 'line_id')::uuid);
 end $$;
-comment on function api.read_own_document(jsonb, jsonb) is
+comment on function api.open_own_document(jsonb, jsonb) is
   'A document of a person: {mandate_id}, {line_id}, {part_id}, or of a year {account_id, year}, to '
   'private.kept_document. Other people''s are not found.';
 

@@ -86,7 +86,7 @@ comment on function api.send_account_code(jsonb, jsonb) is
   'code_hash, mail}. Ten minutes, five attempts, within the limits of the address; a newer code replaces the older.';
 
 create function api.read_signed_account(caller jsonb, request jsonb) returns json
-language plpgsql security definer
+language plpgsql stable security definer
 as $$
 declare
   account core.accounts;
@@ -180,7 +180,7 @@ begin
   end if;
 end $$;
 
-create function api.read_signed_mandate(caller jsonb, request jsonb) returns json
+create function api.open_signed_mandate(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 declare
@@ -199,7 +199,7 @@ begin
       from core.connection_mandates c where c.partner_id = (entered.account).partner_id
           and c.connection_id = connection);
 end $$;
-comment on function api.read_signed_mandate(jsonb, jsonb) is
+comment on function api.open_signed_mandate(jsonb, jsonb) is
   'What withdrawing the mandate for a connection would mean: {connection_id, token_hash} to {email, partner_name, '
   'ean_code, registration_status, may_still_book, renewed_until, withdrawal, code_sent}; withdrawal as '
   'private.withdrawal_means.';

@@ -42,7 +42,7 @@ export type Payouts = {
 declare module "../../kit/page_request.ts" {
   interface SqlAnswers {
     read_portal_payouts: Payouts;
-    read_portal_start: Start & { payouts: Payout[] };
+    show_portal_start: Start & { payouts: Payout[] };
     read_invoice: KeptDocument;
   }
 }

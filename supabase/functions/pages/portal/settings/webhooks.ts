@@ -134,7 +134,7 @@ const eventOf = (request: PortalRequest) => request.c.req.param("event") ?? "";
 /** What was sent of one event: made again from the log, as it was. */
 export const showSentEvent = onWebhook(async (request) => {
   const shown = await read(request);
-  const reading = request.own("get_event", {
+  const reading = request.own("show_event", {
     event_id: eventOf(request),
     key: claimKey(request.environment),
   });
@@ -158,7 +158,7 @@ export const sendEventAgain = onWebhook((request) => {
 export const testWebhook = onWebhook((request) => {
   const webhook_id = idOf(request);
   return whileEnabled(request, request.own("ping_webhook", { webhook_id }), async ({ ping }) => {
-    const tested = await awaitPing(request.environment, () => request.own("pinged_webhook", { webhook_id, ping }));
+    const tested = await awaitPing(request.environment, () => request.own("read_ping", { webhook_id, ping }));
     if (!tested) return request.told(pageOf(request), "not_tested");
     const { status, error } = tested.attempt;
     return request.told(pageOf(request), tested.ok ? "tested" : "failed", {
