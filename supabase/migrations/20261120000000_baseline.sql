@@ -3205,9 +3205,8 @@ comment on view core.ledger_balances is
 grant select on core.ledger_balances to api_owner;
 
 -- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and
--- those of bookings and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A
--- function that is called for each row, or in a step with many, also says that no table is read whole (enable_seqscan =
--- off), or a plan made for few rows would go on doing that.
+-- those of bookings and sales, are looked up by key, row by row (lateral, with offset 0), where a plan would read them
+-- whole. tests/sql/plans.test.ts has each place, and what it reads.
 create type private.posting as (
   cause        text,
   unit         text,
@@ -9106,7 +9105,7 @@ begin
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
   ), invited as (
     select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
-  ), fits as materialized (
+  ), fits as (
     select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n),
                                            links ->> 'key', dry => dry_run) f (n)
   ), invitable as (
@@ -10421,7 +10420,7 @@ language plpgsql stable
 as $$
 begin
   return query
-  with sent as materialized (
+  with sent as (
     select coalesce((l.item ->> 'line')::int, l.place::int) as line, private.as_uuid(l.item ->> 'row_id') as row_id,
            private.as_decimal(l.item ->> 'accepted_kwh', 3) as accepted_kwh,
                nullif(btrim(l.item ->> 'reason'), '') as reason
@@ -10437,11 +10436,8 @@ begin
               when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
               when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
     from sent s
-    left join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id
-                       and r.id = s.row_id offset 0) r on true
-    left join lateral (
-      select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id
-          and c.reversed_at is null offset 0) c on true;
+    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
+    left join core.credits c on c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null;
 end $$;
 
 -- Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.
@@ -10455,9 +10451,7 @@ begin
     select row(gen_random_uuid(), r.id, r.owner_id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh,
                trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason)::private.credited_row
       from unnest(lines) l
-      cross join lateral (
-        select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id
-            and r.status = 'submitted' offset 0) r);
+      join core.booking_rows r on r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted');
   insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
   select tenant, c.credit_id, c.row_id, c.owner_id, c.accepted_kwh, c.ere, c.reason from unnest(credited) c;
   update core.booking_rows r set status = 'registered'
@@ -10508,8 +10502,7 @@ begin
   -- a rejected month is open for a new delivery
   perform private.lock_connections(booking.partner_id, array(
     select r.connection_id from unnest(lines) l
-      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id
-                          and r.id = l.row_id offset 0) r
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
      where l.accepted_kwh = 0));
   credited := private.write_credits(booking.partner_id, lines);
   perform private.post(booking.partner_id, array(
@@ -10598,7 +10591,6 @@ end $$;
 -- tenants.
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable
-set enable_seqscan = off  -- bench ere: else submitting a year of 400 accounts takes twice as long
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live
@@ -10811,15 +10803,14 @@ as $$
                    count(*) filter (where r.status = 'rejected') as rejected,
                coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
           from core.booking_rows r
+          -- offset 0: else without statistics all credits are read for each row
           left join lateral (
             select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id
                 and c.reversed_at is null offset 0) c on true
          where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
   cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
                 from core.sales s
-                cross join lateral (
-                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id
-                      and a.reversal_id is null offset 0) a
+                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
 
@@ -11329,7 +11320,7 @@ end $$;
 
 create function private.reserve_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set enable_seqscan = off set work_mem = '64MB'  -- else submitting a year reads 2.7 times as many rows
+set enable_seqscan = off  -- else a first booking without statistics reads 20 times as many blocks
 as $$
 declare
   postings private.posting[];
@@ -11472,7 +11463,7 @@ returns table (partner_id uuid, account_id uuid, client_id uuid, created_at time
                answer json)
 language sql stable
 begin atomic
-  with published as materialized (
+  with published as (
     select f.delivery_year, f.price, f.published_at, k.renewable_share, k.ere_per_kwh
       from core.figures f
       join core.ere_factors k on k.delivery_year = f.delivery_year
@@ -11777,7 +11768,7 @@ begin
     select a.partner_id, a.id from core.ledger_accounts a
      where a.partner_id = any (array[share_entries.partner, private.people_tenant()])
          and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
-  ), entry as materialized (
+  ), entry as (
     select e.partner_id, e.id, e.cause, e.amount
       from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id
           where e.cause like 'allocation:%'
@@ -11904,6 +11895,7 @@ end $$;
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable
 as $$
+  -- materialized: else without statistics each entry is joined with every part
   with charged as materialized (
     select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
       from core.invoice_entries i
@@ -12096,7 +12088,7 @@ as $$
       from core.booking_rows r
       left join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
      where r.partner_id = tenant and r.live
-  ), month as materialized (
+  ), month as (
     select coalesce(d.connection_id, r.connection_id) as connection_id, coalesce(d.period, r.period) as period,
         d.total_kwh,
            case when d.locked then 0 else d.total_kwh end as left_out, r.kwh as booked,
@@ -12138,16 +12130,16 @@ as $$
       from core.booking_rows r
       join core.credits c on c.partner_id = r.partner_id and c.row_id = r.id and c.reversed_at is null
      where r.partner_id = tenant
-  ), sold as materialized (
+  ), sold as (
     select a.row_id, sum(a.ere) as ere from core.allocations a where a.partner_id = tenant and a.reversal_id is null
       group by a.row_id
-  ), booking as materialized (
+  ), booking as (
     select b.id, b.granted_ere, coalesce(sum(c.ere), 0) as credited, coalesce(sum(s.ere), 0) as sold
       from core.bookings b
       left join credited c on c.booking_id = b.id
       left join sold s on s.row_id = c.id
      where b.partner_id = tenant group by b.id, b.granted_ere
-  ), ledger as materialized (
+  ), ledger as (
     select b.owner, coalesce(sum(b.balance) filter (where b.kind = 'unsold'), 0) as unsold,
         coalesce(sum(b.balance) filter (where b.kind = 'sold'), 0) as sold,
            coalesce(-sum(b.balance) filter (where b.kind = 'register'), 0) as granted
@@ -12185,7 +12177,7 @@ $$;
 create function private.check_money(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with moved as materialized (
+  with moved as (
     -- what was moved for each part, less what was moved back
     select k.allocation_id, sum(k.amount) filter (where k.what = 'net') as net,
         sum(k.amount) filter (where k.what = 'share') as share,
@@ -12289,7 +12281,7 @@ $$;
 -- What must hold of a tenant's ledger, months, bookings, sales and payouts.
 create function private.check_books(tenant uuid) returns setof private.check_result
 language sql stable
-set enable_nestloop = off  -- bench ere: else checking a year of 400 accounts takes 4 times as long
+set enable_nestloop = off  -- else without statistics it reads 2.6 times as many blocks
 as $$
   select b.unit || ' sums to zero', 0, sum(b.balance), (sum(b.balance) <> 0)::int, b.unit
     from core.ledger_balances b where b.partner_id = tenant group by b.unit
@@ -12433,8 +12425,7 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
     from unnest(causes) c (cause)
-   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner
-                       and e.cause = c.cause offset 0) e
+    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
    order by e.cause
   on conflict on constraint ledger_entries_cause_key do nothing;
   get diagnostics written = row_count;
@@ -12502,7 +12493,6 @@ create function private.earned_of(tenant uuid, kind text, payee uuid)
 returns table (allocation_id uuid, arrival bigint, stands boolean, due numeric, paid numeric, state text,
                paid_at timestamptz)
 language plpgsql stable
-set enable_seqscan = off  -- else taking back a sale of 400 accounts reads 16 times as many rows
 as $$
 begin
   return query
@@ -12708,7 +12698,7 @@ begin
     -- the balance is less than the unpaid parts by the debt, which the oldest of these parts settle
     select (select sum(e.due) from earned e where e.paid = 0) - private.balance(tenant, 'EUR',
         payments.kind, payee) as debt
-  ), last as materialized (
+  ), last as (
     select case when l.status = 'paid' then 'paid' when b.status = 'prepared' then 'pending'
                 else 'approved' end as state, l.paid_at
       from core.payout_parts p
@@ -13246,7 +13236,7 @@ declare
   tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
-    with paid as materialized (
+    with paid as (
       select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner',
           partner_payouts.partner) p
     ), part as (
@@ -13314,11 +13304,9 @@ end $$;
 
 -- Every balance of customers and partners, or only of owners, with its payee. The payee is the partner (account_id is
 -- null) if the CPO settles with its customers. A balance is below zero if it was paid and a sale was taken back since.
--- Right after a sale no statistics know the new rows, so nested loops are off.
 create function private.payable_balances(owners uuid[])
 returns table (partner_id uuid, account_id uuid, ledger_partner_id uuid, kind text, of_account_id uuid, amount numeric)
 language plpgsql stable
-set enable_nestloop = off  -- else payout prepare for 600 accounts takes 1.3 times as long
 as $$
 begin
   return query
@@ -13412,7 +13400,7 @@ declare
   spent constant uuid[] := case when minimum > 0 then private.spent_bookings() else '{}' end;
 begin
   return query
-  with owed as materialized (
+  with owed as (
     select b.partner_id, b.account_id, sum(b.amount) as amount from private.payable_balances(owners) b
       group by b.partner_id, b.account_id
   )
@@ -13458,8 +13446,6 @@ returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amoun
                payment_reference text,
                created_at timestamptz, paid_at timestamptz)
 language plpgsql stable security definer
--- else a page of 100 payments of 10,000 parts takes 2.8 ms instead of 1.5; of one account 11 instead of 24
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   wanted  int    := (query ->> 'limit')::int + 1;
@@ -13560,9 +13546,10 @@ declare
   cents    constant numeric := sale.gross * 100;
 begin
   return query
-  with held as materialized (
+  with held as (
     select r.id, (c.ere - s.ere) * 1000000 as unsold
       from core.booking_rows r
+      -- offset 0: else without statistics all credits are read for each row
       cross join lateral (
         select c.ere from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id
             and c.reversed_at is null offset 0) c
@@ -13574,7 +13561,7 @@ begin
   ), share as (
     select h.id, div(quantity * h.unsold, sum(h.unsold) over ()) as whole,
         mod(quantity * h.unsold, sum(h.unsold) over ()) as rest from held h
-  ), part as materialized (
+  ), part as (
     -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as
     -- their text is
     select s.id, s.whole + (row_number() over (order by s.rest desc,
@@ -13606,8 +13593,7 @@ begin
            case when r.share_partner_id is null then 0
                 else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
       from private.split_sale(sale) s
-      cross join lateral (select * from core.booking_rows r where r.partner_id = sale.partner_id
-                          and r.id = s.row_id offset 0) r
+      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
     returning *
   )
   select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner,
@@ -13804,7 +13790,7 @@ begin
     return '{}';
   end if;
   return array(
-    with payee as materialized (
+    with payee as (
       select distinct p.kind, p.owner
         from core.allocations a
        cross join lateral (values ('customer', a.account_id, a.net),
@@ -13889,7 +13875,7 @@ begin
     return 0;  -- another one is at it
   end if;
 
-  with fresh as materialized (
+  with fresh as (
     select a.row_id
       from (select 'audit' as log, a.id as row_id from core.audit_log a where a.partner_id = partner
             union all
@@ -13901,8 +13887,7 @@ begin
   )
   select array_agg(v.row_id order by v.row_id), array_agg(v.content order by v.row_id) into ids, contents
     from fresh f
-   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log
-                       and c.row_id = f.row_id offset 0) v;
+    join core.audit_content v on v.partner_id = partner and v.log = of_log and v.row_id = f.row_id;
 
   for n in 1 .. coalesce(cardinality(ids), 0) loop
     chain.hash := sha256(chain.hash || contents[n]);
@@ -14443,9 +14428,8 @@ begin
                 from core.audit_links k
                where k.partner_id = chain.partner_id and k.log = chain.log and k.position > after and k.position <= last
               window w as (order by k.position)) l
-        left join lateral (
-          select * from core.audit_content c where c.partner_id = chain.partner_id and c.log = chain.log
-              and c.row_id = l.row_id offset 0) v on true) j
+        left join core.audit_content v
+          on v.partner_id = chain.partner_id and v.log = chain.log and v.row_id = l.row_id) j
    where j.fault is not null
    order by j.position limit 1;
 end $$;
@@ -14517,7 +14501,7 @@ begin
   select * into part from private.partner_tables() t where t.name = input ->> 'table';
   perform private.refuse_if('no_table_of_partner', not found, json_build_object('table', input ->> 'table'));
   execute format(
-    'with page as materialized (
+    'with page as (
        select row_number() over (order by %1$s) as n, to_jsonb(array[%2$s]) as key, (select to_jsonb(r) from (select '
        '%3$s) r) as row
          from core.%4$I t where %5$s and ($2 is null or (%1$s) > (%6$s)) order by %1$s limit $3)
@@ -14565,7 +14549,7 @@ as $$
                          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
                              and a.attnotnull
                         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass)
-  ), refers as materialized (
+  ), refers as (
     select distinct k.conrelid, k.confrelid
       from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
      where k.contype = 'f' and k.conrelid <> k.confrelid
@@ -14589,7 +14573,7 @@ as $$
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
-      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
+      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') a
    group by h.oid, h.relname, h.condition
 $$;
 
@@ -14691,7 +14675,7 @@ begin
     ), wanted as (
       select due.draft, row_number() over () as n from due
        where not private.opted_out((due.draft).email, links ->> 'key')
-    ), fits as materialized (
+    ), fits as (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other
       select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n),
                                              links ->> 'key') f (n)
@@ -15612,9 +15596,7 @@ begin
     -- kept: the first row that must stay; all rows before it go
     select min(l.position) into kept
       from core.audit_links l
-     cross join lateral (
-       select v.at, v.what from core.audit_content v where v.partner_id = l.partner_id and v.log = of_log
-           and v.row_id = l.row_id offset 0) v
+      join core.audit_content v on v.partner_id = l.partner_id and v.log = of_log and v.row_id = l.row_id
      where l.partner_id = chain.partner_id and l.log = of_log and l.position <= chain.checkpoint_position + size
        and (v.at >= private.dutch_midnight(border)
             or v.what like 'invoice:%' and exists (
@@ -18083,7 +18065,7 @@ begin
     from rows from (jsonb_to_recordset(letters) as (recipient text, cause text, content jsonb, to_nobody boolean,
                                                     counted boolean))
          with ordinality as l (recipient, cause, content, to_nobody, counted, place)
-    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped offset 0) as d
+    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped) as d
   on conflict on constraint mail_outbox_cause_key do nothing;
   perform private.kick() where found and not captured;
   return (select count(*) from rows
@@ -18346,9 +18328,6 @@ $$;
 -- they have in the people's tenant.
 create function private.count_dashboard(partner uuid) returns json
 language plpgsql stable
--- planned for the partner at hand: few customers are looked up, many are joined. Else 200 of 8,000 take 22 ms instead
--- of 13.
-set plan_cache_mode = 'force_custom_plan' set work_mem = '64MB'
 as $$
 declare
   people_tenant constant uuid := private.people_tenant();
@@ -18370,7 +18349,7 @@ begin
         left join core.mandates m on m.partner_id = people_tenant and m.connection_id = c.id and m.status <> 'declined'
        where k.partner_id = count_dashboard.partner
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
-    ), delivered as materialized (
+    ), delivered as (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
              sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh,
                  count(*) filter (where d.total_kwh > 0) as charged
@@ -19432,7 +19411,7 @@ declare
   needs record;
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
-  with newest as materialized (
+  with newest as (
     select a.user_id, disclosing and a.source in ('partner_upload', 'partner_invite') as is_disclosed
       from core.attributions a where a.partner_id = partner.id
      order by a.created_at desc, a.user_id desc limit private.customers_examined()
@@ -20024,14 +20003,14 @@ begin
       join core.allocations a on a.partner_id = o.partner_id and a.id = p.allocation_id
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
      where p.state <> 'paid'
-  ), owed as materialized (
+  ), owed as (
     select o.id, private.still_owed(o.partner_id, o.id) as amount from own o where o.id in (select u.id from unpaid u)
-  ), waiting as materialized (
+  ), waiting as (
     -- what was paid and taken back since comes off the oldest
     select u.row_id, sum(least(u.amount, greatest(u.up_to - (u.whole - w.amount), 0))) as amount
       from unpaid u join owed w on w.id = u.id
      group by u.row_id
-  ), prices as materialized (
+  ), prices as (
     select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
   ), parts as (
     -- ERE are sold for each tenant, and each mandate has its own fee
@@ -20082,7 +20061,7 @@ declare
 begin
   select * into factor from core.ere_factors f where f.delivery_year = year;
   return (
-    with own as materialized (
+    with own as (
       select * from private.own_quarters(make_date(year, 1, 1), make_date(year + 1, 1, 1))
     )
     select json_build_object(
@@ -24927,7 +24906,7 @@ declare
   payout record;
 begin
   for payout in
-    with current as materialized (
+    with current as (
       select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status
        from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid,
@@ -26272,7 +26251,7 @@ begin
           select coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.net), 0) as net
             from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s
        where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
-    ), left_out as materialized (
+    ), left_out as (
       select j.account_id, to_char(j.period, 'YYYY-MM') as period, j.reason
         from unnest(tenants) t (id)
         cross join lateral private.judge_quarter(t.id, settled_quarter.quarter, accounts) j

@@ -60,7 +60,7 @@ declare
   payout record;
 begin
   for payout in
-    with current as materialized (
+    with current as (
       select p.id as partner_id, y.payout_id, y.period, nullif(y.status, 'none_due') as status
        from unnest(partners) p (id)
        cross join lateral json_to_recordset(private.partner_payouts(p.id)) as y (payout_id uuid,

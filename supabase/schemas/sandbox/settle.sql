@@ -53,7 +53,7 @@ begin
           select coalesce(sum(a.gross), 0) as gross, coalesce(sum(a.net), 0) as net
             from core.allocations a where a.partner_id = r.partner_id and a.row_id = r.id and a.reversal_id is null) s
        where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
-    ), left_out as materialized (
+    ), left_out as (
       select j.account_id, to_char(j.period, 'YYYY-MM') as period, j.reason
         from unnest(tenants) t (id)
         cross join lateral private.judge_quarter(t.id, settled_quarter.quarter, accounts) j

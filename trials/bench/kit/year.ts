@@ -37,14 +37,7 @@ export async function addYear(stack: Stack, name: string, accounts: number): Pro
   );
   const keys = { config: { IBAN_KEYS: { current: "bench", keys: { bench: KEY } } } };
   const { ciphertext } = sealIban(keys, clients[0]?.partner_id ?? "", "NL91ABNA0417164300");
-  const connection = await admin.connect();
-  try {
-    await connection.query("set session_replication_role = replica");
-    await connection.query(COMPLETE_ACCOUNTS, [ciphertext]);
-    for (const statement of COMPLETE) await connection.query(statement);
-  } finally {
-    connection.release(true);
-  }
+  await completeAccounts(admin, ciphertext);
   await admin.query("vacuum (analyze)");
   await admin.query("checkpoint");
   for (const role of ["anna", "bram"])
@@ -64,6 +57,18 @@ export async function addYear(stack: Stack, name: string, accounts: number): Pro
       }
     },
   };
+}
+
+/** Gives every account what it lacks, and the months of 2026. */
+export async function completeAccounts(admin: pg.Pool, ciphertext: string): Promise<void> {
+  const connection = await admin.connect();
+  try {
+    await connection.query("set session_replication_role = replica");
+    await connection.query(COMPLETE_ACCOUNTS, [ciphertext]);
+    for (const statement of COMPLETE) await connection.query(statement);
+  } finally {
+    connection.release(true);
+  }
 }
 
 /** An operator who has the keys of IBANs. The superuser acts as the login, which has a password that nobody knows. */

@@ -178,7 +178,7 @@ begin
       from private.settle_rows(input -> 'rows', tenant, links ->> 'key', remaining, others) r
   ), invited as (
     select s.email, row_number() over (order by s.place) as n from settled s where s.outcome is null and send_invite
-  ), fits as materialized (
+  ), fits as (
     select f.n from private.mails_that_fit('invitation', array(select i.email from invited i order by i.n),
                                            links ->> 'key', dry => dry_run) f (n)
   ), invitable as (

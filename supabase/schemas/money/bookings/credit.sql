@@ -7,7 +7,7 @@ language plpgsql stable
 as $$
 begin
   return query
-  with sent as materialized (
+  with sent as (
     select coalesce((l.item ->> 'line')::int, l.place::int) as line, private.as_uuid(l.item ->> 'row_id') as row_id,
            private.as_decimal(l.item ->> 'accepted_kwh', 3) as accepted_kwh,
                nullif(btrim(l.item ->> 'reason'), '') as reason
@@ -23,11 +23,8 @@ begin
               when length(s.reason) > 500 or s.reason ~ '[[:cntrl:]]' then 'invalid_reason'
               when c.accepted_kwh <> s.accepted_kwh then 'credited_otherwise' end
     from sent s
-    left join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id
-                       and r.id = s.row_id offset 0) r on true
-    left join lateral (
-      select * from core.credits c where c.partner_id = booking.partner_id and c.row_id = r.id
-          and c.reversed_at is null offset 0) c on true;
+    left join core.booking_rows r on r.partner_id = booking.partner_id and r.id = s.row_id
+    left join core.credits c on c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null;
 end $$;
 
 -- Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.
@@ -41,9 +38,7 @@ begin
     select row(gen_random_uuid(), r.id, r.owner_id, r.account_id, r.connection_id, r.period, r.kwh, l.accepted_kwh,
                trunc(l.accepted_kwh * r.ere_per_kwh, 6), l.reason)::private.credited_row
       from unnest(lines) l
-      cross join lateral (
-        select * from core.booking_rows r where r.partner_id = tenant and r.id = l.row_id
-            and r.status = 'submitted' offset 0) r);
+      join core.booking_rows r on r.partner_id = tenant and r.id = l.row_id and r.status = 'submitted');
   insert into core.credits (partner_id, id, row_id, owner_id, accepted_kwh, ere, reason)
   select tenant, c.credit_id, c.row_id, c.owner_id, c.accepted_kwh, c.ere, c.reason from unnest(credited) c;
   update core.booking_rows r set status = 'registered'
@@ -94,8 +89,7 @@ begin
   -- a rejected month is open for a new delivery
   perform private.lock_connections(booking.partner_id, array(
     select r.connection_id from unnest(lines) l
-      cross join lateral (select * from core.booking_rows r where r.partner_id = booking.partner_id
-                          and r.id = l.row_id offset 0) r
+      join core.booking_rows r on r.partner_id = booking.partner_id and r.id = l.row_id
      where l.accepted_kwh = 0));
   credited := private.write_credits(booking.partner_id, lines);
   perform private.post(booking.partner_id, array(

@@ -4,7 +4,6 @@
 -- tenants.
 create function private.ean_booked(ean text, month date) returns boolean
 language plpgsql stable
-set enable_seqscan = off  -- bench ere: else submitting a year of 400 accounts takes twice as long
 as $$
 begin
   return exists (select from core.booking_rows r where r.ean_code = ean and r.period = month and r.live

@@ -66,15 +66,14 @@ as $$
                    count(*) filter (where r.status = 'rejected') as rejected,
                coalesce(sum(c.accepted_kwh), 0) as accepted_kwh, coalesce(sum(c.ere), 0) as ere
           from core.booking_rows r
+          -- offset 0: else without statistics all credits are read for each row
           left join lateral (
             select * from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id
                 and c.reversed_at is null offset 0) c on true
          where r.partner_id = booking.partner_id and r.booking_id = booking.id) t
   cross join (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
                 from core.sales s
-                cross join lateral (
-                  select * from core.allocations a where a.partner_id = s.partner_id and a.sale_id = s.id
-                      and a.reversal_id is null offset 0) a
+                join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is null
                where s.partner_id = booking.partner_id and s.booking_id = booking.id) s
 $$;
 

@@ -23,7 +23,7 @@ returns table (partner_id uuid, account_id uuid, client_id uuid, created_at time
                answer json)
 language sql stable
 begin atomic
-  with published as materialized (
+  with published as (
     select f.delivery_year, f.price, f.published_at, k.renewable_share, k.ere_per_kwh
       from core.figures f
       join core.ere_factors k on k.delivery_year = f.delivery_year

@@ -17,7 +17,7 @@ begin
     select a.partner_id, a.id from core.ledger_accounts a
      where a.partner_id = any (array[share_entries.partner, private.people_tenant()])
          and a.owner = share_entries.partner and a.kind = 'partner' and a.unit = 'EUR'
-  ), entry as materialized (
+  ), entry as (
     select e.partner_id, e.id, e.cause, e.amount
       from account a join core.ledger_entries e on e.partner_id = a.partner_id and e.credit = a.id
           where e.cause like 'allocation:%'
@@ -144,6 +144,7 @@ end $$;
 create function private.invoice_months(invoice core.invoices) returns json
 language sql stable
 as $$
+  -- materialized: else without statistics each entry is joined with every part
   with charged as materialized (
     select i.ledger_partner_id, i.amount, private.as_uuid(split_part(e.cause, ':', 2)) as allocation_id
       from core.invoice_entries i

@@ -69,8 +69,7 @@ begin
   insert into core.ledger_entries (partner_id, debit, credit, unit, amount, cause)
   select e.partner_id, e.credit, e.debit, e.unit, e.amount, e.cause || ':reversed'
     from unnest(causes) c (cause)
-   cross join lateral (select * from core.ledger_entries e where e.partner_id = partner
-                       and e.cause = c.cause offset 0) e
+    join core.ledger_entries e on e.partner_id = partner and e.cause = c.cause
    order by e.cause
   on conflict on constraint ledger_entries_cause_key do nothing;
   get diagnostics written = row_count;

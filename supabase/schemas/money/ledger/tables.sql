@@ -73,9 +73,8 @@ comment on view core.ledger_balances is
 grant select on core.ledger_balances to api_owner;
 
 -- A step writes thousands of rows, and the next one reads them before any statistics know of them. So these tables, and
--- those of bookings and sales, are looked up by key, row by row (lateral, with offset 0), and never joined whole. A
--- function that is called for each row, or in a step with many, also says that no table is read whole (enable_seqscan =
--- off), or a plan made for few rows would go on doing that.
+-- those of bookings and sales, are looked up by key, row by row (lateral, with offset 0), where a plan would read them
+-- whole. tests/sql/plans.test.ts has each place, and what it reads.
 create type private.posting as (
   cause        text,
   unit         text,

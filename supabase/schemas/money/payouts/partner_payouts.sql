@@ -12,7 +12,7 @@ declare
   tenants constant uuid[] := array[partner, private.people_tenant()];
 begin
   return (
-    with paid as materialized (
+    with paid as (
       select p.* from unnest(tenants) t (id) cross join lateral private.payments(t.id, 'partner',
           partner_payouts.partner) p
     ), part as (

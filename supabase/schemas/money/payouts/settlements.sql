@@ -5,8 +5,6 @@ returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amoun
                payment_reference text,
                created_at timestamptz, paid_at timestamptz)
 language plpgsql stable security definer
--- else a page of 100 payments of 10,000 parts takes 2.8 ms instead of 1.5; of one account 11 instead of 24
-set plan_cache_mode = 'force_custom_plan'
 as $$
 declare
   wanted  int    := (query ->> 'limit')::int + 1;

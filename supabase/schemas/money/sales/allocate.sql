@@ -12,9 +12,10 @@ declare
   cents    constant numeric := sale.gross * 100;
 begin
   return query
-  with held as materialized (
+  with held as (
     select r.id, (c.ere - s.ere) * 1000000 as unsold
       from core.booking_rows r
+      -- offset 0: else without statistics all credits are read for each row
       cross join lateral (
         select c.ere from core.credits c where c.partner_id = r.partner_id and c.row_id = r.id
             and c.reversed_at is null offset 0) c
@@ -26,7 +27,7 @@ begin
   ), share as (
     select h.id, div(quantity * h.unsold, sum(h.unsold) over ()) as whole,
         mod(quantity * h.unsold, sum(h.unsold) over ()) as rest from held h
-  ), part as materialized (
+  ), part as (
     -- what the division leaves goes to the largest remainders, of equal ones to the first row ids, which are ordered as
     -- their text is
     select s.id, s.whole + (row_number() over (order by s.rest desc,
@@ -58,8 +59,7 @@ begin
            case when r.share_partner_id is null then 0
                 else trunc(trunc(s.gross * r.fee_pct * 0.01, 2) * r.partner_share_pct * 0.01, 2) end
       from private.split_sale(sale) s
-      cross join lateral (select * from core.booking_rows r where r.partner_id = sale.partner_id
-                          and r.id = s.row_id offset 0) r
+      join core.booking_rows r on r.partner_id = sale.partner_id and r.id = s.row_id
     returning *
   )
   select array_agg(row('allocation:' || a.id || ':' || p.what, p.unit, p.amount, p.debit_kind, p.debit_owner,

@@ -9,7 +9,7 @@ begin
     return '{}';
   end if;
   return array(
-    with payee as materialized (
+    with payee as (
       select distinct p.kind, p.owner
         from core.allocations a
        cross join lateral (values ('customer', a.account_id, a.net),

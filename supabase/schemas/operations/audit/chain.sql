@@ -25,7 +25,7 @@ begin
     return 0;  -- another one is at it
   end if;
 
-  with fresh as materialized (
+  with fresh as (
     select a.row_id
       from (select 'audit' as log, a.id as row_id from core.audit_log a where a.partner_id = partner
             union all
@@ -37,8 +37,7 @@ begin
   )
   select array_agg(v.row_id order by v.row_id), array_agg(v.content order by v.row_id) into ids, contents
     from fresh f
-   cross join lateral (select * from core.audit_content c where c.partner_id = partner and c.log = of_log
-                       and c.row_id = f.row_id offset 0) v;
+    join core.audit_content v on v.partner_id = partner and v.log = of_log and v.row_id = f.row_id;
 
   for n in 1 .. coalesce(cardinality(ids), 0) loop
     chain.hash := sha256(chain.hash || contents[n]);

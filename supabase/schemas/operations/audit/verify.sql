@@ -33,9 +33,8 @@ begin
                 from core.audit_links k
                where k.partner_id = chain.partner_id and k.log = chain.log and k.position > after and k.position <= last
               window w as (order by k.position)) l
-        left join lateral (
-          select * from core.audit_content c where c.partner_id = chain.partner_id and c.log = chain.log
-              and c.row_id = l.row_id offset 0) v on true) j
+        left join core.audit_content v
+          on v.partner_id = chain.partner_id and v.log = chain.log and v.row_id = l.row_id) j
    where j.fault is not null
    order by j.position limit 1;
 end $$;

@@ -35,7 +35,7 @@ begin
   select * into part from private.partner_tables() t where t.name = input ->> 'table';
   perform private.refuse_if('no_table_of_partner', not found, json_build_object('table', input ->> 'table'));
   execute format(
-    'with page as materialized (
+    'with page as (
        select row_number() over (order by %1$s) as n, to_jsonb(array[%2$s]) as key, (select to_jsonb(r) from (select '
        '%3$s) r) as row
          from core.%4$I t where %5$s and ($2 is null or (%1$s) > (%6$s)) order by %1$s limit $3)

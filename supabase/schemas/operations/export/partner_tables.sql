@@ -24,7 +24,7 @@ as $$
                          join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
                              and a.attnotnull
                         where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = 'auth.users'::regclass)
-  ), refers as materialized (
+  ), refers as (
     select distinct k.conrelid, k.confrelid
       from pg_catalog.pg_constraint k join held a on a.oid = k.conrelid join held b on b.oid = k.confrelid
      where k.contype = 'f' and k.conrelid <> k.confrelid
@@ -48,7 +48,7 @@ as $$
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
-      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' offset 0) a
+      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') a
    group by h.oid, h.relname, h.condition
 $$;
 

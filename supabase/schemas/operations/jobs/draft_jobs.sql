@@ -80,7 +80,7 @@ begin
     ), wanted as (
       select due.draft, row_number() over () as n from due
        where not private.opted_out((due.draft).email, links ->> 'key')
-    ), fits as materialized (
+    ), fits as (
       -- of all partners at once: counted in one order, so that two statements cannot wait for each other
       select f.n from private.mails_that_fit('claim_reminder', array(select (w.draft).email from wanted w order by w.n),
                                              links ->> 'key') f (n)

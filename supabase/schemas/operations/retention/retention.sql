@@ -311,9 +311,7 @@ begin
     -- kept: the first row that must stay; all rows before it go
     select min(l.position) into kept
       from core.audit_links l
-     cross join lateral (
-       select v.at, v.what from core.audit_content v where v.partner_id = l.partner_id and v.log = of_log
-           and v.row_id = l.row_id offset 0) v
+      join core.audit_content v on v.partner_id = l.partner_id and v.log = of_log and v.row_id = l.row_id
      where l.partner_id = chain.partner_id and l.log = of_log and l.position <= chain.checkpoint_position + size
        and (v.at >= private.dutch_midnight(border)
             or v.what like 'invoice:%' and exists (

@@ -28,7 +28,7 @@ begin
     from rows from (jsonb_to_recordset(letters) as (recipient text, cause text, content jsonb, to_nobody boolean,
                                                     counted boolean))
          with ordinality as l (recipient, cause, content, to_nobody, counted, place)
-    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped offset 0) as d
+    cross join lateral (select not coalesce(l.counted, l.place = any (fits), true) as dropped) as d
   on conflict on constraint mail_outbox_cause_key do nothing;
   perform private.kick() where found and not captured;
   return (select count(*) from rows

@@ -129,14 +129,14 @@ begin
       join core.allocations a on a.partner_id = o.partner_id and a.id = p.allocation_id
       join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
      where p.state <> 'paid'
-  ), owed as materialized (
+  ), owed as (
     select o.id, private.still_owed(o.partner_id, o.id) as amount from own o where o.id in (select u.id from unpaid u)
-  ), waiting as materialized (
+  ), waiting as (
     -- what was paid and taken back since comes off the oldest
     select u.row_id, sum(least(u.amount, greatest(u.up_to - (u.whole - w.amount), 0))) as amount
       from unpaid u join owed w on w.id = u.id
      group by u.row_id
-  ), prices as materialized (
+  ), prices as (
     select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
   ), parts as (
     -- ERE are sold for each tenant, and each mandate has its own fee
@@ -187,7 +187,7 @@ declare
 begin
   select * into factor from core.ere_factors f where f.delivery_year = year;
   return (
-    with own as materialized (
+    with own as (
       select * from private.own_quarters(make_date(year, 1, 1), make_date(year + 1, 1, 1))
     )
     select json_build_object(

@@ -1,0 +1,204 @@
+// What a step of a year reads, in blocks of 8 kB, while no table has statistics and after they were analyzed. Without statistics the
+// planner may read a table whole for each row. Each planner setting and each fence (`offset 0`, `materialized`) of the schema stands
+// in GUARDS beside the step that reads too much without it.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
+import { addCustomers } from "../../trials/bench/kit/people.ts";
+import { type Client, seed } from "../../trials/bench/kit/seed.ts";
+import { completeAccounts } from "../../trials/bench/kit/year.ts";
+import { cloneDatabase, type Database } from "../harness/database.ts";
+
+let database: Database;
+let admin: pg.Pool;
+let client: Client;
+
+beforeAll(async () => {
+  database = await cloneDatabase("sandbox", "2027-01-10T12:00:00Z");
+  admin = database.admin;
+  await fill();
+});
+afterAll(() => database.drop());
+
+/** A year of 200 accounts of a CPO and of 100 people whom it brought, in tables that nobody ever analyzed. */
+async function fill(): Promise<void> {
+  await admin.query("create schema bench");
+  const { clients } = await seed(admin, 1, 200, { booked: false });
+  client = clients[0] as Client;
+  await addCustomers(admin, client.partner_id, 100);
+  await completeAccounts(admin, "x");
+  await admin.query("update core.attributions set attached_month = '2025-12-01'");
+  await admin.query(
+    `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+     select c.partner_id, c.id, c.owner_id, p.period::date, 100, 20, 'test', 'staged', now()
+       from core.connections c cross join generate_series(timestamp '2026-01-01', '2026-12-01', '1 month') p (period)
+      where c.partner_id = private.people_tenant()`,
+  );
+  await admin.query(
+    `update core.partners set vat_regime = 'regular', company = '{"name": "P", "street": "S 1", "city": "A", "vat": "NL123456789B01"}'
+      where id = $1`,
+    [client.partner_id],
+  );
+  await admin.query("select private.publish_figures(p.id, 2026) from core.partners p");
+  await admin.query(
+    `do $$ declare held regclass; begin
+       for held in select oid from pg_class where relnamespace = 'core'::regnamespace and relkind = 'r' loop
+         execute format('alter table %s set (autovacuum_enabled = off)', held);
+       end loop; end $$`,
+  );
+  await admin.query(
+    "delete from pg_statistic where starelid in (select oid from pg_class where relnamespace = 'core'::regnamespace)",
+  );
+  await admin.query(
+    `update pg_class set relpages = 0, reltuples = case relkind when 'i' then 0 else -1 end, relallvisible = 0
+      where relnamespace = 'core'::regnamespace and relkind in ('r', 'i')`,
+  );
+}
+
+const BOOKING = "core.bookings b where b.partner_id = $1 and b.quarter = $2";
+const LINES = `array(select row(0, r.id, r.kwh, null, null)::private.credit_line from core.booking_rows r
+                      where r.partner_id = b.partner_id and r.booking_id = b.id)`;
+const CPO = "jsonb_build_object('kind', 'cpo', 'partner_id', $1, 'client_id', $3, 'host', 'sandbox')";
+
+/** The steps of a quarter in their order. $1 is the tenant, $2 the first day of the quarter, $3 the client. */
+const STEPS: { step: string; sql: string; people?: true }[] = [
+  {
+    step: "submit",
+    sql: `select private.set_tenant($1), private.submit_booking($1, (private.open_booking($1, $2, gen_random_uuid())).id)`,
+    people: true,
+  },
+  {
+    step: "credit",
+    sql: `select private.set_tenant($1), private.credit_booking(b, ${LINES}, null) from ${BOOKING}`,
+    people: true,
+  },
+  {
+    step: "sell",
+    sql: `select private.set_tenant($1), private.record_sale(b, $2::text, 'Buyer', round(private.sellable_ere(b) / 2, 6), 0.42, private.today())
+            from ${BOOKING}`,
+    people: true,
+  },
+  { step: "show a booking", sql: `select private.booking_row(b) from ${BOOKING}` },
+  { step: "invoice", sql: "select private.issue_invoices(p, $2, 'test') from core.partners p where p.id = $1" },
+  {
+    step: "show an invoice",
+    sql: "select private.invoice_months(i) from core.invoices i where i.partner_id = $1 and i.quarter = $2",
+  },
+  { step: "positions", sql: `select api.list_ere_positions(${CPO}, '{"limit": 50, "offset": 0}')` },
+  { step: "check", sql: "select count(*), sum(k.wrong) from private.check_ledger($1) k" },
+];
+
+/** Blocks that a statement touched in memory or on the disk, of nested statements too. */
+async function blocksOf(connection: pg.PoolClient, sql: string): Promise<number> {
+  const { rows } = await connection.query(`explain (analyze, buffers, timing off, format json) ${sql}`);
+  const [{ Plan }] = rows[0]["QUERY PLAN"];
+  return Plan["Shared Hit Blocks"] + Plan["Shared Read Blocks"];
+}
+
+/** Runs the steps of a quarter for the CPO's tenant, and what both tenants do for the people's as well. */
+async function quarter(connection: pg.PoolClient, first_day: string): Promise<Record<string, number>> {
+  const { rows } = await admin.query("select private.people_tenant() as id");
+  const seen: Record<string, number> = {};
+  for (const { step, sql, people } of STEPS)
+    for (const tenant of people ? [client.partner_id, rows[0].id] : [client.partner_id]) {
+      const values = { $1: `'${tenant}'::uuid`, $2: `'${first_day}'::date`, $3: `'${client.id}'::uuid` };
+      const blocks = await blocksOf(
+        connection,
+        sql.replaceAll(/\$[123]/g, (name) => values[name as keyof typeof values]),
+      );
+      if (tenant === client.partner_id) seen[step] = blocks;
+    }
+  return seen;
+}
+
+/** At most so many blocks, a quarter above what it was measured to read: of two quarters without statistics, and of the next one analyzed. */
+const MOST: Record<string, [first: number, second: number, analyzed: number]> = {
+  submit: [1_200_000, 1_270_000, 105_000],
+  credit: [90_000, 94_000, 80_000],
+  sell: [145_000, 152_000, 120_000],
+  "show a booking": [3_000, 3_100, 2_400],
+  invoice: [24_500, 101_000, 123_000],
+  "show an invoice": [35_000, 10_200, 4_000],
+  positions: [14_000, 15_000, 2_300],
+  check: [225_000, 260_000, 43_000],
+};
+
+/** How many planner settings and fences each function or view has, and the step that reads too much without them. */
+const GUARDS: Record<string, { fences: number; step: string }> = {
+  "core.earned_months": { fences: 1, step: "credit" },
+  "private.admit": { fences: 1, step: "admission" },
+  "private.booking_row": { fences: 1, step: "show a booking" },
+  "private.check_books": { fences: 1, step: "check" },
+  "private.invoice_months": { fences: 1, step: "show an invoice" },
+  // with reserve_months: one may go alone, all of them may not
+  "private.judge_quarter": { fences: 2, step: "submit" },
+  "private.positions": { fences: 1, step: "positions" },
+  "private.post": { fences: 2, step: "sell" },
+  "private.reserve_months": { fences: 3, step: "submit" },
+  "private.split_sale": { fences: 1, step: "sell" },
+};
+
+test("every planner setting and fence is there for a step below", async () => {
+  const { rows } = await admin.query<{ name: string; fences: number }>(
+    `select name, count(*)::int as fences
+       from (select n.nspname || '.' || p.proname as name, pg_get_functiondef(p.oid) as body
+               from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+              where n.nspname in ('api', 'ops', 'private') and p.prokind = 'f'
+             union all
+             select c.oid::regclass::text, pg_get_viewdef(c.oid) from pg_class c
+              where c.relnamespace = 'core'::regnamespace and c.relkind = 'v') b,
+            regexp_matches(regexp_replace(body, '--[^\n]*', '', 'g'),
+                           '\n SET (?!search_path)[a-z_]+ TO|offset 0|as materialized', 'gi')
+      group by name order by name`,
+  );
+  const found = rows.filter(({ name }) => !LATER.some((room) => room.includes(`create function ${name}(`)));
+  expect(found).toEqual(Object.entries(GUARDS).map(([name, { fences }]) => ({ name, fences })));
+  for (const { step } of Object.values(GUARDS)) expect([...Object.keys(MOST), "admission"]).toContain(step);
+});
+
+/** Files of the rooms whose functions are being written again. */
+const LATER = ["sessions", "sources"].flatMap((room) => {
+  const folder = join(ROOT, "supabase/schemas", room);
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".sql"));
+  return files.map((file) => readFileSync(join(folder, file), "utf8"));
+});
+
+test("the steps of a year, of tables without statistics and of analyzed ones", async () => {
+  const seen: Record<string, number>[] = [];
+  for (const analyzed of [false, true]) {
+    if (analyzed) await admin.query("analyze");
+    const connection = await admin.connect();
+    for (const first_day of analyzed ? ["2026-07-01"] : ["2026-01-01", "2026-04-01"])
+      seen.push(await quarter(connection, first_day));
+    connection.release(true);
+  }
+  for (const [step, most] of Object.entries(MOST)) {
+    const blocks = seen.map((each) => each[step] ?? Infinity);
+    const within = blocks.map((read, at) => read <= (most[at] ?? 0));
+    expect({ step, blocks, within }).toEqual({ step, blocks, within: [true, true, true] });
+  }
+});
+
+test("admission, on a connection that planned it while few limits were taken", async () => {
+  const limits = (from: number, to: number) =>
+    admin.query(
+      "insert into core.rate_limit_state (subject, bucket, full_at) select 'test' || n, 'cpo_read', now() from generate_series($1::int, $2::int) n",
+      [from, to],
+    );
+  await limits(1, 40);
+  await admin.query("vacuum analyze core.rate_limit_state");
+  const credential = { kind: "cpo", client_id: client.client_id, issued_at: 2_000_000_000, token_id: "x", scopes: [] };
+  const ticket = { host: "sandbox", credential, demand: { kind: "cpo", bucket: "cpo_read" } };
+  const admit = `select api.admit('${JSON.stringify(ticket)}')`;
+  const connection = await admin.connect();
+  try {
+    for (let n = 0; n < 12; n++) await connection.query(admit);
+    await limits(41, 20_000);
+    expect(await blocksOf(connection, admit)).toBeLessThan(60);
+  } finally {
+    connection.release(true);
+  }
+});
