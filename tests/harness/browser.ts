@@ -96,15 +96,20 @@ const MORE_LOOKS: readonly Look[] = [
   ["dark", 1280],
 ];
 
-/** A page that is looked at, and the way to it. */
-export type Scene = { name: string; go: (page: Page, lang: "nl" | "en") => Promise<unknown> };
+/** A page that is looked at, and the way to it; whether its tables may scroll within themselves on a phone. */
+export type Scene = {
+  name: string;
+  go: (page: Page, lang: "nl" | "en") => Promise<unknown>;
+  tables?: "fit" | "scroll";
+};
 
 /** Looks at a page in Dutch and measures it in English; the trial looks at it in both. */
-export const lookAt = ({ name, go }: Scene): Promise<void> =>
+export const lookAt = ({ name, go, tables = "scroll" }: Scene): Promise<void> =>
   walk(async (page, lang) => {
     await go(page, lang);
     expect(await page.locator("html").getAttribute("lang"), `${name} is in ${lang}`).toBe(lang);
     await look(page, name, lang);
+    if (tables === "fit") for (const width of WIDTHS) await measureTables(page, name, width);
     if (!EVERY_LOOK) await measureInEnglish(page, name);
   });
 
@@ -126,7 +131,7 @@ export async function look(
   // a mail lies within the page of a mail program, which has the landmarks
   const every = name.startsWith("mail") ? ["wcag2a", "wcag2aa", "wcag21aa"] : undefined;
   await bringAxe(page);
-  await measure(page, `${name} in ${lang}`, 390);
+  for (const width of WIDTHS) await measure(page, `${name} in ${lang}`, width);
   for (const [colorScheme, width] of EVERY_LOOK ? [...MORE_LOOKS, ...looks] : looks) {
     await page.emulateMedia({ colorScheme });
     await measure(page, `${name} in ${lang}`, width);
@@ -147,12 +152,27 @@ async function measureInEnglish(page: Page, name: string): Promise<void> {
   if (!href) return;
   await page.goto(href);
   expect(await page.locator("html").getAttribute("lang"), `${name} is in en`).toBe("en");
-  for (const width of [1280, 390]) await measure(page, `${name} in en`, width);
+  for (const width of WIDTHS) await measure(page, `${name} in en`, width);
 }
 
+/** The narrowest phone, and a window in which a table has least room. */
+const WIDTHS = [320, 1000];
+
+/** Nothing sticks out, what is folded included. */
 async function measure(page: Page, name: string, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 844 });
+  await page.evaluate(() => {
+    for (const folded of document.querySelectorAll("main details")) folded.setAttribute("open", "");
+  });
   expect(await overflowOf(page), `${name}, ${width} px wide: so many px stick out`).toBeLessThanOrEqual(0);
+}
+
+async function measureTables(page: Page, name: string, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: 844 });
+  const hidden = await page.evaluate(() =>
+    [...document.querySelectorAll("main .scroll")].map((table) => table.scrollWidth - table.clientWidth),
+  );
+  expect(Math.max(0, ...hidden), `${name}, ${width} px wide: so many px of a table are out of sight`).toBe(0);
 }
 
 /** How many px stick out of the page as it stands. */
