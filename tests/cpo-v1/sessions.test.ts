@@ -449,7 +449,7 @@ describe("contract §2 history", () => {
     expect(others).toEqual([]);
     const seen = [...(await replaced()).map(({ total_kwh }) => total_kwh), Number(row?.total_kwh)];
     expect(seen.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    const { body } = await world.row(
+    const { body }: { body: string } = await world.row(
       "select d.body from core.delivered_months m join core.deliveries d on d.id = m.delivery_id where m.connection_id = $1",
       account.connection_id,
     );

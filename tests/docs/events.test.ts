@@ -61,7 +61,14 @@ test("§6 the receiver of the guide, fifteen lines, takes what is sent and refus
   );
   const caller = { kind: "worker", host: "sandbox", request_id: "test" };
   const call = (name: string, ...input: (object | null)[]) => world.environment.slowDb.call(name, caller, ...input);
-  expect(await deliverWebhooks(world.environment, call, Date.now() + 20_000, "test")).toEqual({
+  expect(
+    await deliverWebhooks(
+      world.environment,
+      call as Parameters<typeof deliverWebhooks>[1],
+      Date.now() + 20_000,
+      "test",
+    ),
+  ).toEqual({
     delivered: 1,
     failed: 0,
   });

@@ -5,11 +5,12 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { FONT_MODULES } from "../../packages/tools/src/write_fonts.ts";
-import { composeInvoice, type Invoice } from "../../supabase/functions/documents/invoice.ts";
-import { composeMandate, type SignedMandate } from "../../supabase/functions/documents/mandate.ts";
-import { composeOverview, type YearOverview } from "../../supabase/functions/documents/overview.ts";
+import type { Invoice, SignedMandate, Statement, YearOverview } from "../../supabase/functions/documents/answers.ts";
+import { composeInvoice } from "../../supabase/functions/documents/invoice.ts";
+import { composeMandate } from "../../supabase/functions/documents/mandate.ts";
+import { composeOverview } from "../../supabase/functions/documents/overview.ts";
 import { writePdf } from "../../supabase/functions/documents/pdf.ts";
-import { composeStatement, type Statement } from "../../supabase/functions/documents/statement.ts";
+import { composeStatement } from "../../supabase/functions/documents/statement.ts";
 import { ask, hasTool, readPdf, type Tag } from "../harness/pdf.ts";
 import { png } from "../harness/png.ts";
 
@@ -82,7 +83,9 @@ const yearOf = (change?: Partial<YearOverview>): YearOverview => ({
   logo: null,
   cpo: null,
   overview: {
+    account_id: "0d4f3a52-1c1f-4a53-9d1b-7f1f0c1c2b3a",
     year: 2026,
+    currency: "EUR",
     kwh_sold: 3710.789,
     ere_sold: 1234.567891,
     gross_eur: 518.52,

@@ -64,7 +64,8 @@ async function happen(
   );
 }
 const call = (name: string, ...input: (object | null)[]) => world.environment.slowDb.call(name, worker, ...input);
-const deliver = () => deliverWebhooks(world.environment, call, Date.now() + 30_000, "test");
+const deliver = () =>
+  deliverWebhooks(world.environment, call as Parameters<typeof deliverWebhooks>[1], Date.now() + 30_000, "test");
 const claim = async (size: number) => JSON.parse(await call("lease_webhooks", { size, key: "00" }));
 
 /** Rows that a statement reads of the log and of what waits to be sent again. */

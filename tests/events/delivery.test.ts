@@ -66,7 +66,13 @@ async function happen(count: number, { partner = world.partnerA.id, type = "draf
 const call = (name: string, ...input: (object | null)[]) =>
   world.environment.slowDb.call(name, { kind: "worker", host: "sandbox", request_id: "test" }, ...input);
 async function deliver({ budget = 30_000, lookUp }: { budget?: number; lookUp?: LookUp } = {}) {
-  return deliverWebhooks(world.environment, call, Date.now() + budget, "test", lookUp);
+  return deliverWebhooks(
+    world.environment,
+    call as Parameters<typeof deliverWebhooks>[1],
+    Date.now() + budget,
+    "test",
+    lookUp,
+  );
 }
 const state = ({ id }: Endpoint) => world.row("select * from core.webhook_endpoints where id = $1", id);
 const attempts = async ({ id }: Endpoint) =>
@@ -362,7 +368,12 @@ describe("§6 a receiver that fails", () => {
     await endpoint(hanging.url);
     await happen(1);
     // looks for a quarter of a second; a call may take its ten seconds after that
-    const first = startDelivering(world.environment, call, Date.now() + 11_250, "test");
+    const first = startDelivering(
+      world.environment,
+      call as Parameters<typeof startDelivering>[1],
+      Date.now() + 11_250,
+      "test",
+    );
     await first.leased;
     await endpoint();
     await happen(1);

@@ -20,6 +20,7 @@ import { surface as partner } from "../../supabase/functions/partner/app.ts";
 import { surface as personal } from "../../supabase/functions/personal/app.ts";
 import { surface as sandbox } from "../../supabase/functions/sandbox/app.ts";
 import { surface as worker } from "../../supabase/functions/worker/app.ts";
+import { misfitOf } from "./sql_answers.ts";
 
 export const SURFACES: readonly Surface[] = [oauthToken, oauthAuthorize, oauthRevoke, cpo, partner, sandbox, personal];
 /** With what integrators never see. */
@@ -89,12 +90,17 @@ function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
 /** Keys that meant something before there was one envelope, and the envelope's own, which db.ts lets nobody else see. */
 const DIALECT = /^(?:outcome|wrong_kind|look_up|ask_\w+|refused|need)$/;
 
-/** A database that adds to `heard` each answer that speaks of refusals or needs otherwise than by the envelope of db.ts. */
+/**
+ * A database that adds to `heard` each answer that speaks of refusals or needs otherwise than by the envelope of db.ts, and each that
+ * differs from its schema.
+ */
 export function listening(db: Db, heard: string[]): Db {
   const hear = (name: string, answer: string) => {
     const parsed = JSON.parse(answer);
     const keys = Array.isArray(parsed) ? [] : Object.keys(parsed ?? {});
     for (const key of keys) if (DIALECT.test(key)) heard.push(`api.${name} answers ${key}`);
+    const misfit = misfitOf(name, parsed);
+    if (misfit) heard.push(misfit);
   };
   return {
     ...db,
@@ -108,6 +114,7 @@ export function listening(db: Db, heard: string[]): Db {
       const opened = await db.open(name, ...args);
       // an envelope comes whole: db.ts has yet to read it
       if (!/^\s*\{\s*"(?:refused|need)"/.test(opened.answer)) hear(name, opened.answer);
+      hear("charge", opened.admission);
       return opened;
     },
   };

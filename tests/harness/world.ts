@@ -91,15 +91,15 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { edges } = database;
   edges.kick = () => environment.kick();
   const log: LogLine[] = [];
-  const dialects: string[] = [];
+  const heard: string[] = [];
   let frozen: Date | undefined;
   const background = new Set<Promise<unknown>>();
   const environment: Environment = {
     config: readConfiguration(
       variables({ API_HOST: host, EDGE_DATABASE_URL: database.url("edge"), ...options.variables }),
     ),
-    db: listening(edges.db, dialects),
-    slowDb: listening(edges.slowDb, dialects),
+    db: listening(edges.db, heard),
+    slowDb: listening(edges.slowDb, heard),
     now: () => frozen ?? new Date(),
     log: (line) => log.push(line),
     // nobody sends anything unless a test says so
@@ -193,7 +193,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       await Promise.all(background);
       if (options.database) await Promise.all([edges.db.end(), edges.slowDb.end()]);
       await database.drop();
-      expect([...new Set(dialects)], "SQL and TypeScript speak by the envelope of db.ts").toEqual([]);
+      expect([...new Set(heard)], "SQL answers what TypeScript reads").toEqual([]);
     },
   };
 }

@@ -40,7 +40,7 @@ const probe = endpoint(
     errors: [],
     failure: "internal_error",
   },
-  async ({ admitted }) => ({ user_id: (await admitted()).user_id }),
+  async ({ admitted }) => ({ user_id: (await admitted()).user_id ?? "nobody" }),
 );
 const probes: Surface = { slug: "probe", prefix: "", endpoints: { "GET /probe": async () => probe } };
 const ROUTES = (await Promise.all([...SURFACES, probes].map(endpointsOf))).flat();

@@ -148,7 +148,7 @@ async function pull(outgoing?: { patienceMs: number }, heard?: (name: string, in
   const caller = { kind: "worker", host: "sandbox" as const, request_id: crypto.randomUUID() };
   const call: Parameters<typeof pullOcpi>[1] = (name, ...input) => {
     heard?.(name, input[0]);
-    return environment.slowDb.call(name, caller, ...input);
+    return environment.slowDb.call(name, caller, ...input) as never;
   };
   return pullOcpi(environment, call, Date.now() + 60_000, "r1", outgoing);
 }

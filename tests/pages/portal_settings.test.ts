@@ -320,7 +320,8 @@ describe("contract §4 the settings in a partner's pages", () => {
       ),
     );
     const { text } = await stranger(portal(world, "/settings/log.csv"));
-    const caller = { host: "sandbox", kind: "partner", partner_id: partnerB.id };
+    const { user_id: manager_id } = await newManager(world, partnerB);
+    const caller = { host: "sandbox", kind: "partner", partner_id: partnerB.id, manager_id };
     const part = JSON.parse(await world.environment.db.call("read_portal_log", caller, { before: null, limit: 1000 }));
     expect(part.total, "a file is written without counting for each of its parts").toBe(null);
     const lines = text.trim().split("\r\n");

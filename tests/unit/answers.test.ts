@@ -45,18 +45,33 @@ describe("§7 the client of the tests takes no error that its row of the error t
   });
 });
 
+function speaking(answer: string): Db {
+  const open = async () => ({ answer, admission: "{}" });
+  const db: Db = { call: async () => answer, open, withDeadlineFrom: () => db, end: async () => {} };
+  return db;
+}
+
 test.each([
-  ['{"outcome": "saved"}', ["api.open_claim answers outcome"]],
-  ['{"ask_login": true, "look_up": []}', ["api.open_claim answers ask_login", "api.open_claim answers look_up"]],
-  ['{"refused": null, "need": {}}', ["api.open_claim answers refused", "api.open_claim answers need"]],
+  ['{"outcome": "saved"}', ["api.sign_claim answers outcome"]],
+  ['{"ask_login": true, "look_up": []}', ["api.sign_claim answers ask_login", "api.sign_claim answers look_up"]],
+  ['{"refused": null, "need": {}}', ["api.sign_claim answers refused", "api.sign_claim answers need"]],
   ['{"state": "open", "draft": {"outcome": "saved"}}', []],
   ['[{"outcome": "saved"}]', []],
   ['"outcome"', []],
   ["null", []],
 ])("a test hears SQL answer in a dialect, and passes the answer on: %s", async (answer, expected) => {
   const heard: string[] = [];
-  const open = async () => ({ answer, admission: "{}" });
-  const spoken: Db = { call: async () => answer, open, withDeadlineFrom: () => spoken, end: async () => {} };
-  const db = listening(spoken, heard);
-  expect([await db.call("open_claim"), heard]).toEqual([answer, expected]);
+  const db = listening(speaking(answer), heard);
+  expect([await db.call("sign_claim"), heard]).toEqual([answer, expected]);
+});
+
+test.each([
+  ['{"open_step": null}', []],
+  ["{}", ["api.save_claim answers otherwise than its schema: open_step: Invalid"]],
+  ['{"open_step": "shoes"}', ["api.save_claim answers otherwise than its schema: open_step: Invalid"]],
+  ['{"open_step": null, "next": {"step": 1}}', ["api.save_claim answers more than its schema: next"]],
+])("a test hears SQL answer otherwise than TypeScript reads it: %s", async (answer, expected) => {
+  const heard: string[] = [];
+  expect(await listening(speaking(answer), heard).call("save_claim")).toBe(answer);
+  expect(heard).toEqual(expected.map((message) => expect.stringContaining(message)));
 });

@@ -1,8 +1,9 @@
 import { createServer } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { EanRegisterAddress } from "#shared/domain/answers.ts";
 import { createEanRegister } from "#shared/domain/ean_register/ean_register.ts";
-import type { EanRegisterAddress, EanRegisterAnswer, EanRegisterConfig } from "#shared/domain/ean_register/types.ts";
+import type { EanRegisterAnswer, EanRegisterConfig } from "#shared/domain/ean_register/types.ts";
 import { type CodeboekPoint, type Fault, faults, startEanCodeboek } from "../harness/ean_codeboek.ts";
 
 const home: EanRegisterAddress = { postal_code: "3818LH", house_number: 8, house_number_addition: null };

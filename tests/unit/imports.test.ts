@@ -17,8 +17,7 @@ function filesUnder(folder: string): string[] {
 }
 
 /** The files of ours that a file imports, types included. */
-function importsOf(file: string): string[] {
-  const source = readFileSync(ROOT + file, "utf8");
+function importsOf(file: string, source = readFileSync(ROOT + file, "utf8")): string[] {
   const named = [...source.matchAll(/(?:\bfrom|\bimport\() ?"((?:#shared|#local|\.{1,2})\/[^"]+)"/g)].map(
     ([, name = ""]) => name,
   );
@@ -86,7 +85,9 @@ test("a function is deployed by itself: it imports what is shared, and nothing o
 });
 
 test("tools and documentation know no function; the endpoints of openapi.json are loaded by the name of their folder", () => {
-  const known = ["tools", "docs"].flatMap((name) => filesUnder(`packages/${name}/src`)).flatMap(importsOf);
+  const known = ["tools", "docs"]
+    .flatMap((name) => filesUnder(`packages/${name}/src`))
+    .flatMap((file) => importsOf(file));
   expect(known.filter((file) => file.startsWith("supabase/"))).toEqual([]);
 });
 
@@ -143,6 +144,29 @@ test("a package that many files need is named by one of ours: Deno looks it up a
     );
   expect(naming("zod")).toEqual([`${SHARED}/foundation/zod.ts`]);
   expect(naming("hono/html").filter((file) => file.startsWith(`${PAGES}/`))).toEqual([`${PAGES}/kit/html.ts`]);
+});
+
+test("the schemas of what SQL answers are for the tests: everything else takes their types, and starts without them", () => {
+  const source = (file: string) => readFileSync(ROOT + file, "utf8");
+  const schemas = [
+    ...everything.filter((file) => source(file).includes("interface SqlAnswers extends")),
+    ...["answers", "mail/answers"].map((name) => `${SHARED}/domain/${name}.ts`),
+  ];
+  expect(schemas.length).toBeGreaterThan(20);
+  const running = everything.filter((file) => !schemas.includes(file));
+  const taken = running.flatMap((file) =>
+    [...source(file).matchAll(/^(?:import (?!type )|export (?!type )\{)[^;]*? from ("[^"]+");/gms)]
+      .flatMap(([, name]) => importsOf(file, `from ${name}`))
+      .filter((name) => schemas.includes(name))
+      .map((name) => `${file} imports ${name}`),
+  );
+  expect(taken).toEqual([]);
+});
+
+test("nothing asserts what SQL answered: a schema says it", () => {
+  const asserted = /JSON\.parse\(\s*await (?:this\.#run|\w*[cC]all)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*\) as /;
+  expect("const due = JSON.parse(await call('lease', { key: keyOf(environment) })) as Due[];").toMatch(asserted);
+  expect(everything.filter((file) => asserted.test(readFileSync(ROOT + file, "utf8")))).toEqual([]);
 });
 
 test("what writes PDF is in the function that does, and in no other: it is the largest of all packages", () => {

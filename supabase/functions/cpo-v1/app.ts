@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 /** The CPO API (specification section 4.1), in the order an integrator meets it. */
 export const surface: Surface = {

@@ -8,7 +8,7 @@ import { flags, NotCounted } from "./charging_session_list.ts";
 
 const STATUSES = ["created", "updated", "unchanged", "superseded", "parked", "invalid"] as const;
 
-const SessionResult = z
+export const SessionResult = z
   .object({
     session_id: z.string().nullable().meta({ description: "The session_id you sent" }),
     status: z.enum(STATUSES).meta({
@@ -31,14 +31,6 @@ const SessionResult = z
     not_counted: NotCounted.optional(),
   })
   .meta({ id: "ChargingSessionResult" });
-
-type Result = {
-  place: number;
-  status: (typeof STATUSES)[number];
-  reason?: string;
-  charging_session_id?: string;
-  counted: boolean;
-};
 
 /** Counts results by status, under the names of the statuses. */
 const countBy = <Status extends string>(statuses: readonly Status[], results: readonly { status: Status }[]) =>
@@ -96,13 +88,7 @@ export const deliverChargingSessions = endpoint(
     const sent_sha256 = createHash("sha256").update(rawBody).digest("hex");
     const read = sessions.map((session, place) => readItem(session, place));
     const items = read.filter((item): item is Item => !("reason" in item));
-    const stored = JSON.parse(
-      await call("deliver_charging_sessions", {
-        sessions: items,
-        sent_sha256,
-        dry_run,
-      }),
-    ) as Result[];
+    const stored = JSON.parse(await call("deliver_charging_sessions", { sessions: items, sent_sha256, dry_run }));
     const undone = new Set(
       stored.filter(({ status }) => status === "created").map(({ charging_session_id }) => charging_session_id),
     );
@@ -124,6 +110,11 @@ export const deliverChargingSessions = endpoint(
 );
 
 const WITHDRAWN = ["withdrawn", "unchanged", "not_found"] as const;
+
+export const WithdrawnSession = z.object({
+  session_id: z.string().meta({ description: "The id you sent" }),
+  status: z.enum(WITHDRAWN).meta({ description: "unchanged: it was withdrawn before" }),
+});
 
 export const withdrawChargingSessions = endpoint(
   {
@@ -158,14 +149,7 @@ export const withdrawChargingSessions = endpoint(
         withdrawn: count("withdrawn"),
         unchanged: count("unchanged"),
         not_found: count("not_found"),
-        results: z
-          .array(
-            z.object({
-              session_id: z.string().meta({ description: "The id you sent" }),
-              status: z.enum(WITHDRAWN).meta({ description: "unchanged: it was withdrawn before" }),
-            }),
-          )
-          .meta({ description: "In the order of session_ids" }),
+        results: z.array(WithdrawnSession).meta({ description: "In the order of session_ids" }),
       })
       .meta({ id: "WithdrawnChargingSessions" }),
     errors: ["ambiguous_session"],
@@ -173,10 +157,7 @@ export const withdrawChargingSessions = endpoint(
   },
   async ({ body, rawBody, call }) => {
     const sent_sha256 = createHash("sha256").update(rawBody).digest("hex");
-    const results = JSON.parse(await call("withdraw_charging_sessions", { ...body, sent_sha256 })) as {
-      session_id: string;
-      status: (typeof WITHDRAWN)[number];
-    }[];
+    const results = JSON.parse(await call("withdraw_charging_sessions", { ...body, sent_sha256 }));
     return { ok: true, ...countBy(WITHDRAWN, results), results };
   },
 );

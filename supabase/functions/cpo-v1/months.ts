@@ -5,36 +5,36 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, trimmedTo, uuid } from "#shared/values/fields.ts";
 import { storable } from "#shared/values/text.ts";
 
-/** An item of `months`, for the document only. Code judges each item by itself, so a malformed item fails alone. */
-const MONTH: oas31.SchemaObject = {
-  type: "object",
-  required: ["period"],
-  properties: {
-    period: { type: "string", description: "YYYY-MM, or YYYY-MM-01; not after the current month", example: "2026-03" },
-    total_kwh: {
-      type: "number",
-      minimum: 0,
-      maximum: 1_000_000,
-      description: "kWh; stored with three decimals",
-      example: 312.5,
-    },
-    session_count: {
-      type: "integer",
-      minimum: 0,
-      maximum: 1_000_000,
-      default: 0,
-      description: "Charging sessions in the month",
-      example: 24,
-    },
-    from_sessions: {
-      type: "boolean",
-      description:
-        "true instead of total_kwh: hands the month back to its charging sessions, whose sum becomes its total",
-    },
+/** The fields of an item of `months`: what the document says of them, and what readMonth() judges each item by itself with. */
+const FIELDS = {
+  period: {
+    type: "string",
+    description: "YYYY-MM, or YYYY-MM-01; not after the current month",
+    example: "2026-03",
   },
-};
+  total_kwh: {
+    type: "number",
+    minimum: 0,
+    maximum: 1_000_000,
+    description: "kWh; stored with three decimals",
+    example: 312.5,
+  },
+  session_count: {
+    type: "integer",
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 0,
+    description: "Charging sessions in the month",
+    example: 24,
+  },
+  from_sessions: {
+    type: "boolean",
+    description:
+      "true instead of total_kwh: hands the month back to its charging sessions, whose sum becomes its total",
+  },
+} as const satisfies Record<string, oas31.SchemaObject>;
 
-const MonthResult = z
+export const MonthResult = z
   .object({
     period: z.string().nullable().meta({ description: "The period you sent" }),
     status: z.enum(["ingested", "outside_mandate", "locked", "invalid"]).meta({
@@ -49,24 +49,19 @@ const MonthResult = z
   })
   .meta({ id: "MonthResult" });
 
-type Verdict = z.output<typeof MonthResult>["status"] | NonNullable<z.output<typeof MonthResult>["reason"]>;
+/** A number that a field takes; null if the value is none. */
+const within = (value: unknown, { type, minimum, maximum }: (typeof FIELDS)["total_kwh" | "session_count"]) =>
+  typeof value === "number" && value >= minimum && value <= maximum && (type === "number" || Number.isInteger(value))
+    ? value
+    : null;
 
 /**
  * What an item tells by itself. `period` is the text sent, `month` its first day; a number that is missing or invalid
  * is null.
  */
-type Item = {
-  period: string | null;
-  month: string | null;
-  total_kwh: number | null;
-  session_count: number | null;
-  from_sessions: boolean;
-};
-
-function read(item: unknown): Item {
-  const { period, total_kwh, session_count, from_sessions } = (item ?? {}) as Record<string, unknown>;
+function readMonth(item: unknown) {
+  const { period, total_kwh, session_count, from_sessions }: { [Field in keyof typeof FIELDS]?: unknown } = item ?? {};
   const sent = typeof period === "string" ? storable(period.slice(0, 40)) : null;
-  const sessions = within(session_count ?? 0);
   const handed = from_sessions === true && total_kwh === undefined;
   // both: nobody knows what is meant
   const both = from_sessions === true && !handed;
@@ -74,13 +69,10 @@ function read(item: unknown): Item {
     from_sessions: handed,
     period: sent,
     month: sent !== null && /^[12]\d{3}-(0[1-9]|1[0-2])(-01)?$/.test(sent) ? `${sent.slice(0, 7)}-01` : null,
-    total_kwh: both ? null : within(total_kwh),
-    session_count: Number.isInteger(sessions) && !handed ? sessions : null,
+    total_kwh: both ? null : within(total_kwh, FIELDS.total_kwh),
+    session_count: handed ? null : within(session_count ?? FIELDS.session_count.default, FIELDS.session_count),
   };
 }
-
-const within = (value: unknown): number | null =>
-  typeof value === "number" && value >= 0 && value <= 1_000_000 ? value : null;
 
 /** A Postgres array literal, for values without comma or quote. Postgres parses it four times as fast as JSON. */
 const array = (values: readonly (string | number | boolean | null)[]): string =>
@@ -114,7 +106,12 @@ export const deliverMonths = endpoint(
           .max(240)
           .meta({
             description: "The months; each is judged by itself",
-            override: { type: "array", minItems: 1, maxItems: 240, items: MONTH },
+            override: {
+              type: "array",
+              minItems: 1,
+              maxItems: 240,
+              items: { type: "object", required: ["period"], properties: FIELDS },
+            },
           }),
       })
       .meta({ id: "DeliverMonths" }),
@@ -136,7 +133,7 @@ export const deliverMonths = endpoint(
     failure: "ingest_failed",
   },
   async ({ body: { months, ...about }, rawBody, call }) => {
-    const items = months.map(read);
+    const items = months.map(readMonth);
     const times = new Map<string | null, number>();
     for (const { month } of items) times.set(month, (times.get(month) ?? 0) + 1);
     const judged = items.filter(({ month }) => month !== null && times.get(month) === 1);
@@ -150,7 +147,7 @@ export const deliverMonths = endpoint(
         body: rawBody,
         body_sha256: createHash("sha256").update(rawBody).digest("hex"),
       }),
-    ) as { connection_id: string; verdicts: Record<string, Verdict> | null };
+    );
 
     const counts = { accepted: 0, outside_mandate: 0, locked: 0, invalid: 0 };
     const results = items.map(({ period, month }) => {
@@ -165,7 +162,7 @@ export const deliverMonths = endpoint(
           return { period, status: verdict };
         default:
           counts.invalid += 1;
-          return { period, status: "invalid", reason: verdict };
+          return { period, status: "invalid" as const, reason: verdict };
       }
     });
     return { ok: true, account_id: about.account_id, connection_id, ...counts, results };

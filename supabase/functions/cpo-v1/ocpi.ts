@@ -3,7 +3,7 @@ import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
 
-const Connection = z
+export const Connection = z
   .object({
     versions_url: z.string().nullable().meta({
       description: "The versions URL to enter in your platform; null if this host has no OCPI",

@@ -70,7 +70,7 @@ export const writeSettlements = endpoint(
     failure: "list_failed",
   },
   async ({ query, call }) => {
-    const { csv }: { csv: string } = JSON.parse(await call("export_settlements", query));
+    const { csv } = JSON.parse(await call("export_settlements", query));
     return new Response(csv, {
       headers: {
         "Content-Type": "text/csv; charset=utf-8",

@@ -1,17 +1,10 @@
-import { composeInvoice, type Invoice } from "./invoice.ts";
-import { composeMandate, type SignedMandate } from "./mandate.ts";
-import { composeOverview, type YearOverview } from "./overview.ts";
+import type { Due } from "./answers.ts";
+import { composeInvoice } from "./invoice.ts";
+import { composeMandate } from "./mandate.ts";
+import { composeOverview } from "./overview.ts";
 import { type Content, writePdf } from "./pdf.ts";
 import type { Service } from "./sender.ts";
-import { composeStatement, type Statement } from "./statement.ts";
-
-/** A document as api.lease_documents gives it. */
-export type Due = { partner_id: string; id: string; created_at: string } & (
-  | { kind: "mandate"; content: SignedMandate }
-  | { kind: "statement"; content: Statement }
-  | { kind: "overview"; content: YearOverview }
-  | { kind: "invoice"; content: Invoice }
-);
+import { composeStatement } from "./statement.ts";
 
 /** @param service The service that pays, as people know it. */
 export function render(document: Due, service: Service): Promise<Uint8Array> {

@@ -1,33 +1,9 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Locale } from "#shared/values/locale.ts";
+import type { Invoice } from "./answers.ts";
 import type { Content, Detail } from "./pdf.ts";
 import type { Service } from "./sender.ts";
 import { decimals, euros, monthOf } from "./statement.ts";
 import { WORDS } from "./words.ts";
-
-/** What private.invoice_content tells of an invoice: plain data. Amounts are decimals in text, exactly as they were stored; below zero in a credit note. */
-export type Invoice = {
-  locale: Locale;
-  number: string;
-  /** A day, as 2026-12-31. */
-  issued_on: string;
-  /** Of delivery, as 2026-Q2. */
-  quarter: string;
-  /** The invoice that a credit note takes back from; null in an invoice. */
-  corrects: { number: string; issued_on: string } | null;
-  /** In whose name it is: company data as it was on that day. */
-  supplier: { name: string } & Partial<
-    Record<"kvk" | "vat" | "street" | "house_number" | "postal_code" | "city", string | null>
-  >;
-  vat_regime: "none" | "small_business" | "regular" | "reverse_charge";
-  /** Percent, with two decimals. */
-  vat_rate: string;
-  net: string;
-  vat: string;
-  total: string;
-  /** The share by the month of delivery. */
-  months: readonly { period: string; customers: number; ere: string; fee: string; share: string }[];
-};
 
 /** An invoice, or a credit note, that the service writes in a partner's name, with what Dutch law asks of one. */
 export function composeInvoice(invoice: Invoice, service: Service): Content {

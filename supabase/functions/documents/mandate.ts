@@ -1,22 +1,9 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import { maskEmail } from "#shared/values/mask.ts";
+import type { SignedMandate } from "./answers.ts";
 import type { Block, Content, Detail } from "./pdf.ts";
 import { longMoment, WORDS } from "./words.ts";
-
-/** What api.lease_documents tells of a signed mandate. Days as 2026-12-31, the moment in ISO 8601. */
-export type SignedMandate = {
-  document: string;
-  document_sha256: string;
-  signed_name: string;
-  signed_at: string;
-  /** Null where nothing but the name was asked for. */
-  code_sent_to: string | null;
-  valid_from: string;
-  valid_until: string;
-  mandate_id: string;
-  connection_id: string;
-};
 
 /**
  * A signed mandate: the full text in the language it was signed in, then the signature, then where its evidence is

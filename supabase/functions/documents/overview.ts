@@ -1,46 +1,9 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import type { Content, Logo } from "./pdf.ts";
+import type { YearOverview } from "./answers.ts";
+import type { Content } from "./pdf.ts";
 import { type Service, senderOf } from "./sender.ts";
 import { decimals, euros } from "./statement.ts";
 import { WORDS } from "./words.ts";
-
-/** What private.overview_content tells of a customer's year. Days are calendar days, amounts euro. */
-export type YearOverview = {
-  locale: Locale;
-  customer: string;
-  /** Of the partner that the customer knows. */
-  logo: Logo | null;
-  /** The CPO that is paid, and settles with the customer; null where the service pays them. */
-  cpo: string | null;
-  overview: {
-    year: number;
-    kwh_sold: number;
-    ere_sold: number;
-    gross_eur: number;
-    fee_eur: number;
-    net_eur: number;
-    paid_eur: number;
-    /** One that was taken back has amounts below zero. The quarter of delivery as 2026-Q2. */
-    sales: readonly {
-      sold_on: string;
-      quarter: string;
-      price_per_ere_eur: number;
-      kwh: number;
-      ere: number;
-      gross_eur: number;
-      fee_eur: number;
-      net_eur: number;
-    }[];
-    payments: readonly {
-      paid_on: string;
-      amount_eur: number;
-      to: "cpo" | "customer";
-      iban: string;
-      reference: string;
-    }[];
-  };
-};
 
 /** What was sold of a customer in a calendar year, and what was paid in it: what a tax return may ask for. */
 export function composeOverview({ locale, customer, logo, cpo, overview }: YearOverview, service: Service): Content {

@@ -1,14 +1,12 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import type { Due } from "./compose.ts";
 
 /** Rendering takes processor time, and the platform gives a request two seconds of it. */
 const BUDGET_MS = 1_000;
 const BATCH = 4;
-
-type Call = (name: "lease_documents" | "store_document", ...input: (object | null)[]) => Promise<string>;
 
 /**
  * Renders due documents, for about a second. A run leases a document for five minutes first, so two runs at once share
@@ -16,13 +14,13 @@ type Call = (name: "lease_documents" | "store_document", ...input: (object | nul
  */
 export async function renderDue(
   environment: Environment,
-  call: Call,
+  call: Call<"lease_documents" | "store_document">,
   request_id: string,
 ): Promise<{ rendered: number; failed: number }> {
   const result = { rendered: 0, failed: 0 };
   let spent = 0;
   while (spent < BUDGET_MS) {
-    const due = JSON.parse(await call("lease_documents", { size: BATCH })) as Due[];
+    const due = JSON.parse(await call("lease_documents", { size: BATCH }));
     if (due.length === 0) break;
     // a megabyte, which most runs do not need
     const { render } = await import("./compose.ts");

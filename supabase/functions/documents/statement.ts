@@ -1,41 +1,8 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import type { Content, Logo } from "./pdf.ts";
+import type { Statement } from "./answers.ts";
+import type { Content } from "./pdf.ts";
 import { type Service, senderOf } from "./sender.ts";
 import { WORDS } from "./words.ts";
-
-/** What private.statement_content tells of a payout: plain data. Amounts are decimals in text, exactly as they were stored. */
-export type Statement = {
-  locale: Locale;
-  /** Who is paid. */
-  customer: string;
-  /** Of the partner that the customer knows. */
-  logo: Logo | null;
-  /** By which the payment is found: the reference on the bank statement. */
-  reference: string;
-  /** The day it was paid, as 2026-12-31. */
-  paid_on: string;
-  /** The account it was paid to; null if we paid the CPO, which settles with the customer. */
-  iban_last4: string | null;
-  /** The name of that CPO. */
-  paid_to: string | null;
-  /** A delivered month of a connection, and its part of what was sold at a price for an ERE. kWh with three decimals, ERE with six, euro with two. */
-  rows: readonly {
-    period: string;
-    ean_code: string;
-    kwh: string;
-    ere: string;
-    price: string;
-    gross: string;
-    fee: string;
-    net: string;
-  }[];
-  totals: { kwh: string; ere: string; gross: string; fee: string; net: string };
-  /** What of the amount no row explains: a sale taken back that was paid before; "0.00" where there is none. */
-  other: string;
-  /** What was paid. */
-  amount: string;
-};
 
 /**
  * The statement of a payout, to the customer or to the CPO that settles with the customer. It shows the months, their

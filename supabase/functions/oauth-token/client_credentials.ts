@@ -15,7 +15,7 @@ export async function grant({ body, address_hash, environment, call, rate }: Gra
   rate(answer.rate);
   return {
     access_token: await issueClientToken(environment, answer.client_id, answer.scope),
-    token_type: "Bearer",
+    token_type: "Bearer" as const,
     expires_in: ACCESS_TOKEN_SECONDS,
     scope: answer.scope,
   };

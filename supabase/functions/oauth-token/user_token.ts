@@ -30,7 +30,7 @@ export async function grantUserToken<Name extends string>(
   const { user_id: userId, client_id: clientId, grant_id: grantId, scope } = answer;
   return {
     access_token: await issueUserToken(environment, { userId, clientId, scope, grantId }),
-    token_type: "Bearer",
+    token_type: "Bearer" as const,
     expires_in: ACCESS_TOKEN_SECONDS,
     refresh_token,
     scope,

@@ -26,7 +26,8 @@ export async function receiveCdr(asked: PlatformRequest) {
   const cdr =
     to && to !== self ? { place: 0, refused: "OCPI-to-party-id: is not us" } : { place: 0, ...read, sent_sha256 };
   const result = JSON.parse(await call("take_cdr", { cdr, from: partyIn(request, "from") }));
-  if (result.status === "refused" || "refused" in read) return wrong(result.reason);
+  if (result.status === "refused") return wrong(result.reason);
+  if ("refused" in read) return wrong(read.refused);
   const answer = done();
   answer.headers.Location = locationOf(asked, read.party, read.id);
   return answer;

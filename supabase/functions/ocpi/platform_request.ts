@@ -1,3 +1,4 @@
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 
 /** The api functions that OCPI may run. */
@@ -14,7 +15,7 @@ export type PlatformRequest = {
   text: string;
   /** The tokens that the Authorization header may mean. */
   tokens: string[];
-  call: (name: (typeof SQL)[number], input: object) => Promise<string>;
+  call: Call<(typeof SQL)[number]>;
   /** Who asks. @throws {ApiError} if they are not admitted. */
   owner: () => Promise<string>;
   /** Puts a line in the log. It must have no value that was sent. */

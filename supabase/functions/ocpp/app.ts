@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 /** What the OCPP gateway asks, with GATEWAY_SECRET as bearer. It may call nothing else. */
 export const surface: Surface = {

@@ -61,7 +61,7 @@ export const takeMessages = endpoint(
       return keepable({ ...happened, ...(evidence ? { evidence } : {}) });
     });
     // most messages, such as a StatusNotification, cost no statement
-    const { ids }: { ids: (number | null)[] } =
+    const { ids } =
       happened.length > 0
         ? JSON.parse(await call("tell_ocpp", { charger_id, generation, protocol, happened }))
         : { ids: [] };

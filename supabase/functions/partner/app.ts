@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 /** The Partner API (specification section 4.2), in the order a partner meets it. */
 export const surface: Surface = {

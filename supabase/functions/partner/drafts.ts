@@ -2,17 +2,9 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimLinks, signInLink } from "#shared/domain/claim/links.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { DraftEanStatus } from "#shared/values/draft_ean_status.ts";
 import { filter, instant, orNull, requiring, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
-
-export const EanStatus = z
-  .enum(["pending", "resolved", "ambiguous", "not_found", "provided", "no_address", "failed"])
-  .meta({
-    id: "DraftEanStatus",
-    description:
-      "pending: not looked up yet; resolved: one metering point at the address; ambiguous: several, the customer " +
-      "chooses; not_found: none; provided: the row had the EAN; failed: no response, retried for a day",
-  });
 
 const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({
   id: "DraftStatus",
@@ -40,7 +32,7 @@ const Draft = z
       }),
     external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     city: z.string().nullable().meta({ description: "Town" }),
-    ean_status: EanStatus,
+    ean_status: DraftEanStatus,
     ean_candidates: z.int().meta({ description: "Number of metering points found at the address" }),
     claim_url: z
       .url()

@@ -1,10 +1,10 @@
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { ACCOUNT_HOLDER, BRANDING, COMPANY, payoutAccount } from "#shared/domain/partner_settings.ts";
+import { Branding, Company, PayoutAccount } from "#shared/endpoints/responses/partner.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { instant } from "#shared/values/fields.ts";
 import { compareIbans } from "#shared/values/iban.ts";
-import { Branding, Company, Payout } from "./reads.ts";
 
 /** A managing person changes these, never an API key (docs/decisions.md §4). */
 const MANAGER = { kind: "partner", scope: "partners:write", key: false } as const;
@@ -76,7 +76,7 @@ export const setPayoutIban = endpoint(
     response: z
       .object({
         ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
-        payout: Payout.meta({ description: "Where we pay the partner's share" }),
+        payout: PayoutAccount.meta({ description: "Where we pay the partner's share" }),
       })
       .meta({ id: "StoredPartnerPayout" }),
     errors: ["invalid_iban"],
@@ -92,6 +92,16 @@ export const setPayoutIban = endpoint(
   },
 );
 
+export const MintedKey = z
+  .object({
+    ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
+    api_key: z.string().meta({ description: "Returned once; we store only its hash" }),
+    prefix: z.string().meta({ description: "Prefix of every key of this partner" }),
+    last4: z.string().meta({ description: "The last four characters, to tell keys apart" }),
+    created_at: instant().meta({ description: "When it was created" }),
+  })
+  .meta({ id: "MintedPartnerApiKey" });
+
 export const mintApiKey = endpoint(
   {
     id: "mintPartnerApiKey",
@@ -105,15 +115,7 @@ export const mintApiKey = endpoint(
         rotate: z.boolean().default(false).meta({ description: "Replace the active key, which stops working at once" }),
       })
       .meta({ id: "MintPartnerApiKey" }),
-    response: z
-      .object({
-        ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
-        api_key: z.string().meta({ description: "Returned once; we store only its hash" }),
-        prefix: z.string().meta({ description: "Prefix of every key of this partner" }),
-        last4: z.string().meta({ description: "The last four characters, to tell keys apart" }),
-        created_at: instant().meta({ description: "When it was created" }),
-      })
-      .meta({ id: "MintedPartnerApiKey" }),
+    response: MintedKey,
     errors: ["api_key_exists"],
     failure: "partner_update_failed",
   },

@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 /**
  * The personal API (specification section 4.4): a person's own data, for their own token or an application they

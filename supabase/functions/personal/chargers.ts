@@ -1,42 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { Charger } from "#shared/endpoints/responses/charger.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { instant, lineOf, requiring } from "#shared/values/fields.ts";
-
-const ConnectionType = z.enum(["easee", "wallbox", "zaptec", "enphase", "ocpp", "smappee", "v2c", "other"]);
-const ChargerStatus = z
-  .enum(["online", "offline"])
-  .meta({ description: "online: the charger contacted us in the last 3 minutes" });
-const mid_certified = z
-  .boolean()
-  .meta({ description: "Whether its MID meter is confirmed: only then do its kWh earn ERE" });
-
-const Charger = z
-  .object({
-    id: z.guid().meta({ description: "Its id; it never changes" }),
-    nickname: z.string().meta({ description: "The name you gave it" }),
-    connection_type: ConnectionType.meta({ description: "How it is connected" }),
-    status: ChargerStatus,
-    mid_certified,
-    is_charging: z.boolean().meta({ description: "Whether a car is charging now" }),
-    current_session: z
-      .object({
-        id: z.guid().meta({ description: "The session's id; it never changes" }),
-        started_at: instant().meta({ description: "When it began" }),
-        kwh_so_far: z.number().meta({ description: "kWh until now" }),
-      })
-      .optional()
-      .meta({ description: "While a car is connected; null otherwise" }),
-    ocpp_identity: z.string().optional().meta({ description: "How it identifies itself, if it connects by OCPP" }),
-    last_seen_at: instant().optional().meta({ description: "When we last heard of it" }),
-    password_refused_at: instant().optional().meta({
-      description: "When a connection under its identity last gave a wrong password, if none succeeded since",
-    }),
-    latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
-    meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
-  })
-  .meta({ id: "Charger" });
+import { lineOf, requiring } from "#shared/values/fields.ts";
 
 const Credentials = z.object({
   identity: z.string().meta({ description: "The charger's own identity, the last part of the address" }),
@@ -133,7 +100,7 @@ export const registerOwnCharger = endpoint(
       mid_certified: false,
       is_charging: false,
       ocpp: { identity, endpoint: `${gateway}/${identity}`, password },
-    };
+    } as const;
   },
 );
 

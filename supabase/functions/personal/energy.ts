@@ -1,6 +1,6 @@
+import { Month } from "#shared/endpoints/responses/energy.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { month } from "./models.ts";
 
 export const getEnergy = endpoint(
   {
@@ -20,16 +20,7 @@ export const getEnergy = endpoint(
         total_kwh: z.number().meta({ description: "kWh of all months" }),
         total_ere_credits: z.number().meta({ description: "ERE of all months" }),
         total_sessions: z.int().meta({ description: "Completed sessions of all months" }),
-        months: z
-          .array(
-            z.object({
-              month: month().meta({ description: "The month" }),
-              kwh: z.number().meta({ description: "kWh" }),
-              ere_credits: z.number().meta({ description: "ERE" }),
-              sessions: z.int().meta({ description: "Completed sessions in the month" }),
-            }),
-          )
-          .meta({ description: "The months" }),
+        months: z.array(Month).meta({ description: "The months" }),
       })
       .meta({ id: "Energy" }),
     errors: [],

@@ -1,20 +1,8 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { Scope, Token } from "#shared/endpoints/responses/token.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { instant, lineOf, orNull } from "#shared/values/fields.ts";
-import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
-
-const Scope = z.enum(PERSONAL_SCOPES);
-
-const token = {
-  id: z.guid().meta({ description: "Its id; it never changes" }),
-  name: z.string().meta({ description: "The name you gave it" }),
-  scopes: z.array(Scope).meta({ description: "The scopes it has" }),
-  last4: z.string().meta({ description: "The last four characters, to tell tokens apart" }),
-  created_at: instant().meta({ description: "When it was created" }),
-  expires_at: instant().nullable().meta({ description: "When it expires" }),
-  last_used_at: instant().nullable().meta({ description: "To the minute" }),
-};
+import { lineOf, orNull } from "#shared/values/fields.ts";
 
 export const listTokens = endpoint(
   {
@@ -25,7 +13,7 @@ export const listTokens = endpoint(
     limit: "user",
     sql: ["list_personal_tokens"],
     response: z.object({
-      tokens: z.array(z.object(token).meta({ id: "PersonalToken" })).meta({ description: "Your tokens, newest first" }),
+      tokens: z.array(Token).meta({ description: "Your tokens, newest first" }),
     }),
     errors: [],
     failure: "list_failed",
@@ -56,7 +44,7 @@ export const createToken = endpoint(
       .object({
         ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
         token: z.string().meta({ description: "Shown once" }),
-        ...token,
+        ...Token.shape,
       })
       .meta({ id: "CreatedToken" }),
     errors: ["token_limit_reached", "recent_sign_in_required"],

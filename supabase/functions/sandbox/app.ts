@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 /** The sandbox helpers (specification section 4.3), in the order of a rehearsal. */
 export const surface: Surface = {

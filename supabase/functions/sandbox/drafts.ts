@@ -116,7 +116,7 @@ function answerOf(rehearsed: Rehearsed) {
     sync,
   } = rehearsed;
   return {
-    ok: true,
+    ok: true as const,
     ...{ draft_id, external_ref, account_id, customer_ref, email, draft_status, registration_status, steps },
     charger: charger ?? null,
     sync,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { claimKey, claimLinks } from "#shared/domain/claim/links.ts";
+import { COUNTERS } from "#shared/domain/import/model.ts";
 import { ApiError, wireText } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { z } from "#shared/foundation/zod.ts";
@@ -101,11 +102,12 @@ export const createFixtures = endpoint(
           send_invite: false,
           rows: [{ ...row, postal_code: TEST.postal_code, house_number: TEST.house_number, city: TEST.city }],
           over_request_limit: 0,
+          counters: COUNTERS,
           links: claimLinks(environment),
         }),
       );
-      const [draft] = imported.created;
-      if (!draft) throw new ImportRefused(imported.rejected[0].reason);
+      const [draft] = imported.dry_run ? [] : imported.created;
+      if (!draft) throw new ImportRefused(imported.rejected[0]?.reason);
       const { mid = true, iban } = wishes;
       const context = { environment, caller, address, call };
       const rehearsed = await rehearse(context, draft.draft_id, {

@@ -1,4 +1,4 @@
-import { readMail, type StoredMail } from "#shared/domain/mail/mail.ts";
+import { readMail } from "#shared/domain/mail/mail.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
@@ -42,9 +42,7 @@ export const listMail = endpoint(
   },
   async ({ query, call, environment: { config } }) => {
     const to = query.to?.toLowerCase() ?? null;
-    const { mail } = JSON.parse(await call("list_captured_mail", { ...query, to, from: config.MAIL_FROM })) as {
-      mail: (StoredMail & { id: string; captured_at: string; to: string; from: string })[];
-    };
+    const { mail } = JSON.parse(await call("list_captured_mail", { ...query, to, from: config.MAIL_FROM }));
     return {
       mail: mail.map(({ id, captured_at, to, from, ...stored }) => {
         const { subject, links, html, text } = readMail(config, stored);

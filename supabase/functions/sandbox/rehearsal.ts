@@ -1,18 +1,16 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
-import type { Brand } from "#shared/domain/brand.ts";
-import { ClaimFlow, type CodePurpose, type Kept, REFUSALS, type Stage } from "#shared/domain/claim/flow.ts";
+import type { EanRegisterAddress } from "#shared/domain/answers.ts";
+import { ClaimFlow, type CodePurpose, type Kept, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { claimKey, mac, PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
-import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/ean_register/types.ts";
-import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Call, SqlAnswer } from "#shared/foundation/answers.ts";
 import { attempt } from "#shared/foundation/attempt.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, ERRORS } from "#shared/foundation/errors.ts";
 import { sealIban } from "#shared/values/iban.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import type { AccountType } from "#shared/values/models.ts";
+import type { Rehearsal } from "./answers.ts";
 import type { ChargerProfile } from "./charger_profile.ts";
 
 /** The customer's data if neither the draft nor the caller gives it (docs/decisions.md §5). */
@@ -60,38 +58,28 @@ export type Wishes = {
 };
 
 type StepResult = "done" | "already_done" | "skipped";
-type Sync = { ok: boolean; sessions_created: number; error: string | null };
-type Draft = {
-  draft_id: string;
-  /** Whether this rehearsal alone may move it. */
-  held: boolean;
-  external_ref: string | null;
-  email: string;
-  type: AccountType;
-  locale: Locale;
-  draft_status: "invited" | "claimed" | "expired" | "conflict" | "active";
-  stage: Stage | "active";
-  foreign_login: boolean;
-  banned_login: boolean;
-  account_id: string | null;
-  customer_ref: string | null;
-  brand: Brand;
-  answers: Record<string, string | number | null>;
-  candidates: EanRegisterPoint[];
-  confirmed: StepName[];
-  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd" | null;
-  iban_present?: boolean;
-  charger?: Record<string, unknown> | null;
+type Sync = SqlAnswer<"sync_customer">;
+type Draft = Rehearsal;
+/** Of a customer who has signed. */
+type Active = Draft & {
+  draft_status: "active";
+  account_id: string;
+  customer_ref: string;
+  registration_status: NonNullable<Draft["registration_status"]>;
 };
-export type Rehearsed = Draft & {
+export type Rehearsed = Active & {
   steps: { claim: StepResult; activate: StepResult; submit: StepResult; iban: StepResult };
   sync: Sync | null;
 };
 
 type Step = "claim" | "activate" | "submit" | "iban" | "charger" | "sync";
-type Call = (name: (typeof REHEARSAL_SQL)[number], input: object) => Promise<string>;
 /** By whom and from where a rehearsal was asked for, and what it may run. */
-type RehearsalContext = { environment: Environment; caller: Caller; address: string; call: Call };
+type RehearsalContext = {
+  environment: Environment;
+  caller: Caller;
+  address: string;
+  call: Call<(typeof REHEARSAL_SQL)[number]>;
+};
 
 /** How often a step is begun again because somebody on the claim pages moved the draft meanwhile. */
 const ATTEMPTS = 8;
@@ -177,8 +165,12 @@ async function play(
     sync = await during("sync", async () => JSON.parse(await call("sync_customer", customer)));
   }
   draft = await find(draft.draft_id, { leave: true });
+  if (!isActive(draft)) throw new Error("a rehearsal ended without an account");
   return { ...draft, steps, sync };
 }
+
+const isActive = (draft: Draft): draft is Active =>
+  draft.draft_status === "active" && Boolean(draft.account_id && draft.customer_ref && draft.registration_status);
 
 /** Names the step that failed. An error that is not a refusal is our failure, and its cause goes to the log. */
 export async function during<T>(step: Step, run: () => Promise<T>): Promise<T> {
@@ -289,7 +281,7 @@ async function activate(
   }
 
   const code = await mailedCode(flow, draft, "sign");
-  const { facts, periods = [] } = await flow.open<{ facts?: OpenFacts | null; periods?: Period[] }>({
+  const { facts, periods = [] } = await flow.open({
     address_hash: visitorOf(context),
     session: { proved_by: "code", stage: "claimed" },
   });

@@ -1,4 +1,5 @@
 import type { Surface } from "#shared/http/serve.ts";
+import type {} from "./answers.ts";
 
 export const surface: Surface = {
   slug: "worker",

@@ -1,9 +1,10 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
-import type { EanRegisterAddress } from "#shared/domain/ean_register/types.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
+import type { DueDraft } from "./answers.ts";
 
 const REMINDERS = 200;
 const BATCH = 40;
@@ -12,31 +13,21 @@ const AT_ONCE = 4;
 const RESERVE_MS = 10_000;
 
 type DraftResult = { expired: number; purged: number; reminded: number; looked_up: number; failed: number };
-type Due = EanRegisterAddress & { partner_id: string; draft_id: string };
-type Call = (
-  name: "run_draft_jobs" | "due_draft_lookups" | "record_draft_lookup",
-  ...input: (object | null)[]
-) => Promise<string>;
 
 /** What is due of drafts: expiry, purge, reminders, and the addresses that no import looked up. */
 export async function tendDrafts(
   environment: Environment,
-  call: Call,
+  call: Call<"run_draft_jobs" | "due_draft_lookups" | "record_draft_lookup">,
   deadline: number,
   request_id: string,
 ): Promise<DraftResult> {
-  const jobs = JSON.parse(
-    await call("run_draft_jobs", {
-      links: claimLinks(environment),
-      size: REMINDERS,
-    }),
-  );
+  const jobs = JSON.parse(await call("run_draft_jobs", { links: claimLinks(environment), size: REMINDERS }));
   const result: DraftResult = { ...jobs, looked_up: 0, failed: 0 };
-  const ean_register = eanRegisterOf(environment);
+  const eanRegister = eanRegisterOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
-  const lookUp = async (draft: Due) => {
+  const lookUp = async (draft: DueDraft) => {
     try {
-      await call("record_draft_lookup", draft, await ean_register.lookup(draft));
+      await call("record_draft_lookup", draft, await eanRegister.lookup(draft));
       result.looked_up += 1;
     } catch (error) {
       result.failed += 1;
@@ -45,7 +36,7 @@ export async function tendDrafts(
     }
   };
   while (inTime()) {
-    const due = JSON.parse(await call("due_draft_lookups", { size: BATCH })) as Due[];
+    const due = JSON.parse(await call("due_draft_lookups", { size: BATCH }));
     if (due.length === 0) break;
     await workThrough(due, AT_ONCE, lookUp, inTime);
   }

@@ -1,8 +1,9 @@
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
-import type { EanRegisterAddress } from "#shared/domain/ean_register/types.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
+import type { DueConnection } from "./answers.ts";
 
 const BATCH = 20;
 const AT_ONCE = 4;
@@ -10,8 +11,6 @@ const AT_ONCE = 4;
 const RESERVE_MS = 10_000;
 
 type EanCheckResult = { checked: number; failed: number };
-type Due = EanRegisterAddress & { partner_id: string; connection_id: string; ean_code: string };
-type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | null)[]) => Promise<string>;
 
 /**
  * Asks the EAN register again about signed connections it could not confirm a week ago. A due
@@ -19,16 +18,16 @@ type Call = (name: "due_ean_checks" | "record_ean_recheck", ...input: (object | 
  */
 export async function checkEans(
   environment: Environment,
-  call: Call,
+  call: Call<"due_ean_checks" | "record_ean_recheck">,
   deadline: number,
   request_id: string,
 ): Promise<EanCheckResult> {
-  const ean_register = eanRegisterOf(environment);
+  const eanRegister = eanRegisterOf(environment);
   const inTime = () => Date.now() < deadline - RESERVE_MS;
   const result: EanCheckResult = { checked: 0, failed: 0 };
-  const check = async (connection: Due) => {
+  const check = async (connection: DueConnection) => {
     try {
-      await call("record_ean_recheck", connection, await ean_register.lookup(connection, connection.ean_code));
+      await call("record_ean_recheck", connection, await eanRegister.lookup(connection, connection.ean_code));
       result.checked += 1;
     } catch (error) {
       result.failed += 1;
@@ -43,7 +42,7 @@ export async function checkEans(
     }
   };
   while (inTime()) {
-    const due = JSON.parse(await call("due_ean_checks", { size: BATCH })) as Due[];
+    const due = JSON.parse(await call("due_ean_checks", { size: BATCH }));
     if (due.length === 0) break;
     await workThrough(due, AT_ONCE, check, inTime);
   }

@@ -1,3 +1,4 @@
+import type { Call } from "#shared/foundation/answers.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { singleflight } from "#shared/foundation/singleflight.ts";
@@ -19,22 +20,22 @@ const SQL = [
   "settle_webhook",
   "recount_dashboard",
 ] as const;
-type Call = (name: (typeof SQL)[number], ...input: (object | null)[]) => Promise<string>;
+type CallKicked = Call<(typeof SQL)[number]>;
 
 /** Each by itself: a receiver that hangs keeps no code from its reader. */
 const workOf = oncePerEnvironment((environment: Environment) => ({
-  mail: singleflight(async (call: Call, request_id: string) => {
+  mail: singleflight(async (call: CallKicked, request_id: string) => {
     const deadline = Date.now() + BUDGET_MS;
     await mailNotices(environment, call, deadline);
     await deliverMail(environment, call, deadline, request_id);
   }),
-  webhooks: singleflight(async (call: Call, request_id: string) => {
+  webhooks: singleflight(async (call: CallKicked, request_id: string) => {
     const { leased, sent } = startDelivering(environment, call, Date.now() + BUDGET_MS, request_id);
     // webhooks that it is sending continue beside the next run; `leased` reports a failure
     environment.waitUntil(sent.catch(() => {}));
     await leased;
   }),
-  dashboards: singleflight((call: Call, request_id: string) =>
+  dashboards: singleflight((call: CallKicked, request_id: string) =>
     recountDashboards(environment, call, Date.now() + BUDGET_MS, request_id),
   ),
 }));

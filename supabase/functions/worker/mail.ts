@@ -1,11 +1,13 @@
 import type { Transporter } from "nodemailer";
 import { sqlKeys } from "#shared/auth/keys.ts";
 import type { Written } from "#shared/domain/mail/layout.ts";
-import { type StoredMail, writeMail } from "#shared/domain/mail/mail.ts";
+import { writeMail } from "#shared/domain/mail/mail.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
+import type { LeasedMail } from "./answers.ts";
 
 /** What one worker sends at once; a lease lasts five minutes, a batch far less. */
 const BATCH = 20;
@@ -13,10 +15,8 @@ const CONNECTIONS = 4;
 /** Time kept for settling and for the rest of the run. */
 const RESERVE_MS = 8_000;
 
-type LeasedMail = StoredMail & { partner_id: string; id: string; recipient: string };
 type Failure = { failure: string; permanent: boolean; serverDown: boolean };
 type MailResult = { sent: number; failed: number; problem?: string };
-type Call = (name: "lease_mail" | "settle_mail" | "read_waiting_mail", ...input: (object | null)[]) => Promise<string>;
 
 /** How many mails waited at the last run, where there is no mail server. */
 const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
@@ -28,7 +28,7 @@ const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
  */
 export async function deliverMail(
   environment: Environment,
-  call: Call,
+  call: Call<"lease_mail" | "settle_mail" | "read_waiting_mail">,
   deadline: number,
   request_id: string,
 ): Promise<MailResult> {
@@ -36,7 +36,7 @@ export async function deliverMail(
   const result: MailResult = { sent: 0, failed: 0 };
   if (!config.SMTP_URL) {
     const before = waitedBefore(environment);
-    const { waiting } = JSON.parse(await call("read_waiting_mail")) as { waiting: number };
+    const { waiting } = JSON.parse(await call("read_waiting_mail"));
     if (waiting > 0) {
       result.problem = `SMTP_URL is not set: ${waiting === 1 ? "1 mail waits" : `${waiting} mails wait`} and none is sent`;
       // again only when the number changes: the worker may run every second
@@ -73,7 +73,7 @@ export async function deliverMail(
       if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: id, reason: failure.failure });
     };
     while (!serverDown && Date.now() < deadline - RESERVE_MS) {
-      const leased = JSON.parse(await call("lease_mail", { size: BATCH, key: sqlKeys(environment) })) as LeasedMail[];
+      const leased = JSON.parse(await call("lease_mail", { size: BATCH, key: sqlKeys(environment) }));
       if (leased.length === 0) break;
       await workThrough(leased, CONNECTIONS, deliver);
     }

@@ -1,5 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import type { Figure } from "./answers.ts";
 
 type Metric = {
   /** What it says, as a scraper shows it. */
@@ -40,8 +41,6 @@ export const METRICS: Readonly<Record<string, Metric>> = {
 };
 
 const PREFIX = "ere_";
-
-type Figure = { name: string; label: string | null; value: number | null };
 
 /** Prometheus text exposition format, version 0.0.4. */
 function toText(figures: readonly Figure[]): string {

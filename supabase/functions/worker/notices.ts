@@ -1,44 +1,33 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { claimToken } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import type { Locale } from "#shared/values/locale.ts";
+import type { DueNotice } from "./answers.ts";
 
 const BATCH = 100;
 /** Time kept for sending mail and for the rest of the run. */
 const RESERVE_MS = 12_000;
 
-/** A notice as private.notice_post gives it. */
-type Due = Omit<NoticeReader, "link"> & {
-  partner_id: string;
-  notice_id: string;
-  notice: Notice;
-  locale: Locale;
-  /** The claim through which a person has pages of their own. */
-  draft_id: string | null;
-  /** For a payout: whether the customer can sign in to the page that shows it. */
-  may_sign_in: boolean;
-  /** Whether the signatory may sign again, for which there is a link in the mail. */
-  may_sign: boolean;
-};
-type Call = (name: "due_notices" | "mail_notices", ...input: (object | null)[]) => Promise<string>;
-
 /**
  * Writes a mail of each notice that is due. A notice is leased for five minutes, and one statement then settles mail
  * and notice. So a worker that dies loses none, and two workers write none twice.
  */
-export async function mailNotices(environment: Environment, call: Call, deadline: number): Promise<{ mailed: number }> {
+export async function mailNotices(
+  environment: Environment,
+  call: Call<"due_notices" | "mail_notices">,
+  deadline: number,
+): Promise<{ mailed: number }> {
   const result = { mailed: 0 };
   while (Date.now() < deadline - RESERVE_MS) {
-    const due = JSON.parse(await call("due_notices", { size: BATCH })) as Due[];
+    const due = JSON.parse(await call("due_notices", { size: BATCH }));
     if (due.length === 0) break;
     const { mailed } = JSON.parse(
       await call(
         "mail_notices",
         due.map((each) => mailAbout(environment, each)),
       ),
-    ) as { mailed: number };
+    );
     result.mailed += mailed;
   }
   return result;
@@ -46,7 +35,7 @@ export async function mailNotices(environment: Environment, call: Call, deadline
 
 function mailAbout(
   environment: Environment,
-  { partner_id, notice_id, notice, locale, draft_id, may_sign_in, may_sign, ...reader }: Due,
+  { partner_id, notice_id, notice, locale, draft_id, may_sign_in, may_sign, ...reader }: DueNotice,
 ) {
   const { config } = environment;
   // a customer without own pages gets a link to sign, as the CPO would issue it

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { openTheirToken } from "#shared/domain/charging_in/ocpi/credentials.ts";
 import type { LookUp } from "#shared/domain/outbound/line.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
-import type { Sealed } from "#shared/values/sealed.ts";
+import type { Pull } from "./answers.ts";
 
 const AT_ONCE = 4;
 /** What one page may take, and time to store it. */
@@ -13,25 +14,10 @@ const LIMIT = 100;
 /** The pages in a row that bring nothing new: a platform that sends more of them may never end. It is asked on a quarter of an hour later. */
 const MOST_STALE_PAGES = 1_000;
 
-type Pull = {
-  partner_id: string;
-  owner_id: string;
-  lease_id: string;
-  versions_url: string;
-  cdrs_url: string;
-  origins: string[];
-  their_token: Sealed;
-  date_from: string;
-  date_to: string;
-  offset: number;
-};
 /** What a test changes of our requests. */
 type Outgoing = { lookUp?: LookUp; patienceMs?: number };
 type PullResult = { pages: number; refused: number; failed: number };
-type Call = (
-  name: "lease_ocpi_pulls" | "take_pulled_cdrs" | "settle_ocpi_pull",
-  ...input: (object | null)[]
-) => Promise<string>;
+type CallPulls = Call<"lease_ocpi_pulls" | "take_pulled_cdrs" | "settle_ocpi_pull">;
 
 /**
  * Reads the CDRs of OCPI platforms that are due, page by page. Each page is stored with the place to go on, so a worker
@@ -39,7 +25,7 @@ type Call = (
  */
 export async function pullOcpi(
   environment: Environment,
-  call: Call,
+  call: CallPulls,
   deadline: number,
   request_id: string,
   outgoing?: Outgoing,
@@ -47,7 +33,7 @@ export async function pullOcpi(
   const result: PullResult = { pages: 0, refused: 0, failed: 0 };
   const inTime = () => Date.now() < deadline - RESERVE_MS;
   while (inTime()) {
-    const due: Pull[] = JSON.parse(await call("lease_ocpi_pulls", { size: AT_ONCE }));
+    const due = JSON.parse(await call("lease_ocpi_pulls", { size: AT_ONCE }));
     if (due.length === 0) break;
     await workThrough(due, AT_ONCE, (pull) => readOn(pull, environment, call, inTime, request_id, result, outgoing));
   }
@@ -57,7 +43,7 @@ export async function pullOcpi(
 async function readOn(
   pull: Pull,
   environment: Environment,
-  call: Call,
+  call: CallPulls,
   inTime: () => boolean,
   request_id: string,
   result: PullResult,
@@ -83,7 +69,7 @@ async function readOn(
 async function readPages(
   pull: Pull,
   environment: Environment,
-  call: Call,
+  call: CallPulls,
   inTime: () => boolean,
   result: PullResult,
   outgoing?: Outgoing,

@@ -1,3 +1,4 @@
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
 import { z } from "#shared/foundation/zod.ts";
@@ -146,7 +147,7 @@ export const run = endpoint(
 /** The jobs of the database. Null if they failed, with the cause in the log: mail and webhooks do not wait for them. */
 async function runJobs(
   { log }: Environment,
-  call: (name: "run_due_jobs") => Promise<string>,
+  call: Call<"run_due_jobs">,
   request_id: string,
 ): Promise<Record<string, number> | null> {
   try {

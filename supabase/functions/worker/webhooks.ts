@@ -2,9 +2,10 @@ import { claimKey } from "#shared/domain/claim/links.ts";
 import type { LookUp } from "#shared/domain/outbound/line.ts";
 import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { describeCause } from "#shared/foundation/log.ts";
-import type { Sealed } from "#shared/values/sealed.ts";
+import type { LeasedWebhook, Post } from "./answers.ts";
 import type { Sent } from "./send_webhook.ts";
 
 /** Receivers that are sent to at the same time: one that hangs takes one of these places for ten seconds. */
@@ -16,18 +17,8 @@ const TURN_MS = 10_000;
 /** What one call may take, and time to settle it. */
 const RESERVE_MS = 11_000;
 
-type Post = { event_id: string; type: string; attempt: number; again: boolean; sequence: number | null; body: object };
-type Claimed = {
-  partner_id: string;
-  webhook_id: string;
-  lease_id: string;
-  url: string;
-  secrets: Sealed[];
-  posts: Post[];
-};
 type Result = Omit<Post, "body"> & Sent & { at: string };
 type WebhookResult = { delivered: number; failed: number };
-type Call = (name: "lease_webhooks" | "settle_webhook", ...input: (object | null)[]) => Promise<string>;
 
 /**
  * Sends waiting events to their endpoints, in the order of each log, until none waits. A run leases an endpoint before
@@ -41,14 +32,14 @@ export function deliverWebhooks(...to: Parameters<typeof startDelivering>): Prom
 /** The same, and reports when it looks for no more endpoints: then the next run need not wait for a slow receiver. */
 export function startDelivering(
   environment: Environment,
-  call: Call,
+  call: Call<"lease_webhooks" | "settle_webhook">,
   deadline: number,
   request_id: string,
   lookUp?: LookUp,
 ): { leased: Promise<void>; sent: Promise<WebhookResult> } {
   const { config, log } = environment;
   const result: WebhookResult = { delivered: 0, failed: 0 };
-  const deliver = async (endpoint: Claimed) => {
+  const deliver = async (endpoint: LeasedWebhook) => {
     const { partner_id, webhook_id, lease_id } = endpoint;
     try {
       const results = await sendTo(endpoint, environment, deadline, request_id, lookUp);
@@ -65,8 +56,7 @@ export function startDelivering(
       const free = AT_ONCE - running.size;
       // one that ends while it is asked may have more to be sent
       const idle = running.size === 0;
-      const due: Claimed[] =
-        free > 0 ? JSON.parse(await call("lease_webhooks", { size: free, key: claimKey(environment) })) : [];
+      const due = free > 0 ? JSON.parse(await call("lease_webhooks", { size: free, key: claimKey(environment) })) : [];
       for (const endpoint of due) {
         const sending = deliver(endpoint).finally(() => running.delete(sending));
         running.add(sending);
@@ -85,7 +75,7 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 /** Sends to one endpoint in order. After a failure the rest waits: it would likely fail too, and keep others waiting. */
 async function sendTo(
-  { webhook_id, url, secrets, posts }: Claimed,
+  { webhook_id, url, secrets, posts }: LeasedWebhook,
   environment: Environment,
   deadline: number,
   request_id: string,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { AuthorizationRequest } from "./authorization_request.ts";
@@ -35,7 +36,7 @@ export const AUTHORIZE = {
  */
 export async function authorize(
   environment: Environment,
-  call: (name: "issue_authorization_code", request: object) => Promise<string>,
+  call: Call<"issue_authorization_code">,
   { response_type, redirect_uri, state, client_id, scope, code_challenge }: AuthorizationRequest,
 ): Promise<string> {
   if (response_type !== "code") throw new ApiError("unsupported_response_type");

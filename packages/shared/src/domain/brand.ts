@@ -1,15 +1,3 @@
-/** The name, logo and color in which a page or a mail appears: private.partner_brand. */
-export type Brand = {
-  name: string;
-  reply_to?: string | null;
-  /** As the partner chose it, #rrggbb. shadesOf says how it is used. */
-  color?: string | null;
-  logo?: ShownLogo | null;
-};
-
-/** A logo that we store, by the SHA-256 of its PNG, with its display size in CSS pixels. */
-export type ShownLogo = { hash: string; width: number; height: number };
-
 /** The path of a logo, under the pages' root. The path has the hash, so its content never changes. */
 export const logoPath = (hash: string): string => `/logo/${hash}.png`;
 

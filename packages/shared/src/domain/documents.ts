@@ -1,10 +1,5 @@
 import { z } from "#shared/foundation/zod.ts";
-
-/**
- * The answer of private.kept_document: the bytes as base64, their SHA-256 as hex, and the file name without
- * extension.
- */
-export type KeptDocument = { pdf: string; sha256: string; name: string };
+import type { KeptDocument } from "./answers.ts";
 
 /**
  * The parts of the declaration of an endpoint that returns a document; the other part is `produces:

@@ -10,8 +10,10 @@ import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domai
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { type CallerRule, endpoint } from "#shared/http/endpoint.ts";
-import { instant, limit, orNull, uuid } from "#shared/values/fields.ts";
+import { limit, orNull, uuid } from "#shared/values/fields.ts";
 import type { Bucket } from "#shared/values/rate_limits.ts";
+import type {} from "./answers.ts";
+import { TestedWebhook, Webhook, WebhookWithSecret } from "./responses/webhook.ts";
 
 /** Whose endpoints they are. */
 type WebhookSurface = {
@@ -26,44 +28,6 @@ type WebhookSurface = {
   read: { caller: CallerRule; limit: Bucket; failure: ErrorCode };
   write: { caller: CallerRule; limit: Bucket; failure: ErrorCode };
 };
-
-const webhook = {
-  id: z.guid().meta({ description: "Its id; it never changes" }),
-  url: z.string().meta({
-    description: "Where events are sent, as a normalized URL: lower-case host, no default port, encoded",
-    example: "https://laadpunt-zuid.example.com/events",
-  }),
-  types: z.array(z.string()).meta({ description: 'Event types; ["*"] is all' }),
-  pseudonymous: z.boolean().meta({
-    description:
-      "Whether a person created it through an application. It then receives the events that GET /partner/events " +
-      "shows a person, without your references and registrations",
-  }),
-  status: z.enum(["enabled", "disabled"]).meta({ description: "Whether events are sent" }),
-  disabled_reason: z
-    .string()
-    .nullable()
-    .meta({
-      description:
-        "Who or what disabled it: manager, client, operator, gone (it answered 410) or failing (five days without a " +
-        "success)",
-    }),
-  created_at: instant().meta({ description: "When it was created" }),
-  delivered_to: z.int().meta({ description: "sequence of the last event that was sent, or that waits for a retry" }),
-  failing_since: instant()
-    .nullable()
-    .meta({ description: "First failed attempt after the last success; null while deliveries succeed" }),
-  last_error: z.string().nullable().meta({
-    description: "Why the last attempt failed: `error` of the attempt, or http_ and the status; null after a success",
-  }),
-};
-const Webhook = z.object(webhook).meta({ id: "Webhook" });
-const WebhookWithSecret = z
-  .object({
-    ...webhook,
-    secret: z.string().meta({ description: "whsec_…, returned only this once: Standard Webhooks" }),
-  })
-  .meta({ id: "WebhookWithSecret" });
 
 const PLACE = "must be a cursor, the id of an event, or a moment such as 2026-11-20T09:30:00Z";
 const isPlace = (text: string) =>
@@ -120,12 +84,6 @@ const ReplayedWebhook = z
     events: z.int().meta({ description: "Number of events sent again" }),
   })
   .meta({ id: "ReplayedWebhook" });
-const TestedWebhook = z
-  .object({
-    ok: z.boolean().meta({ description: "Whether the receiver accepted the ping" }),
-    attempt: WebhookAttempt.nullable().meta({ description: "The attempt" }),
-  })
-  .meta({ id: "TestedWebhook" });
 const Webhooks = z
   .object({ webhooks: z.array(Webhook).meta({ description: "Oldest first" }) })
   .meta({ id: "Webhooks" });

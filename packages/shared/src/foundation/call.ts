@@ -1,3 +1,4 @@
+import type { Call, Json, SqlAnswer } from "./answers.ts";
 import type { Caller } from "./caller.ts";
 import { type Db, UnmetNeed } from "./db.ts";
 import type { Environment } from "./environment.ts";
@@ -39,7 +40,7 @@ export function callFor<Name extends string>(
   environment: Environment,
   who: Caller | Entering,
   replica?: Replica,
-): (name: Name, ...input: (object | null)[]) => Promise<string> {
+): Call<Name> {
   const run = async (name: Name, input: (object | null)[]): Promise<string> => {
     const fetched: Record<string, unknown> = {};
     const begun = performance.now();
@@ -60,14 +61,14 @@ export function callFor<Name extends string>(
       }
     }
   };
-  return (name, ...input) => {
+  return <Called extends Name>(name: Called, ...input: (object | null)[]) => {
     if (!sql.includes(name)) throw new Error(`${id} does not declare api.${name}`);
     const path = unstorableAt(input.at(-1));
     if (path !== null) {
       const message = "must not contain NUL or half of a surrogate pair";
       throw new ApiError("invalid_request", { detail: `${path}: ${message}`, issues: [{ path, message }] });
     }
-    return run(name, input);
+    return run(name, input) as Promise<Json<SqlAnswer<Called>>>;
   };
 }
 

@@ -1,18 +1,7 @@
-import type { Rate } from "./rate.ts";
+import type { Admitted as Admission } from "./admission.ts";
 
 /** The admitted caller, as SQL receives it in the first argument of every api function. */
-export type Caller = {
-  kind: string;
-  client_id?: string;
-  user_id?: string;
-  /** The person who acts for a partner; absent when its API key does. */
-  manager_id?: string;
-  partner_id?: string;
-  /** When the person of a session signed in. */
-  signed_in_at?: string;
-  host: "sandbox" | "production";
-  request_id: string;
-};
+export type Caller = Admission["caller"] & { host: "sandbox" | "production"; request_id: string };
 
 /** A credential still to be admitted, as SQL receives it in place of a caller: the function that a request runs first admits it. */
 export type Ticket = {
@@ -26,5 +15,5 @@ export type Ticket = {
   request_id: string;
 };
 
-/** What the database says of a ticket. `flushed`: how far its log was then, if admission had its own statement. */
-export type Admitted = { caller: Caller; rate: Rate | null; flushed?: string };
+/** What the database says of a ticket. */
+export type Admitted = Admission & { caller: Caller };

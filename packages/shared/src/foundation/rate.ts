@@ -1,15 +1,6 @@
-/** How a rate limit stands, as `private.rate_json` says it. */
-export type Rate = {
-  /** Whether this request was let in. */
-  allowed: boolean;
-  bucket: string;
-  /** Requests a window. */
-  quota: number;
-  /** In seconds. */
-  window: number;
-  /** Microseconds until the bucket is full again. */
-  full_in: number;
-};
+import type { Rate } from "./admission.ts";
+
+export type { Rate };
 
 /** Microseconds between two requests of who makes use of a whole quota: rounded down as `private.step` does. */
 const stepOf = ({ quota, window }: Rate) => Math.max(Math.floor((window * 1_000_000) / quota), 1);

@@ -1,5 +1,7 @@
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
 import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
+import type {} from "#shared/foundation/admission.ts";
+import type { Json, SqlAnswer } from "#shared/foundation/answers.ts";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
 import type { Entering } from "#shared/foundation/call.ts";
 import type { Admitted, Caller, Ticket } from "#shared/foundation/caller.ts";
@@ -217,7 +219,7 @@ export class Admission implements Entering {
   }
 
   #keep(admission: string): Admitted {
-    const { caller, ...rest } = JSON.parse(admission) as Admitted;
+    const { caller, ...rest } = JSON.parse(admission as Json<SqlAnswer<"admit" | "charge">>);
     const { host, request_id } = this.#ticket as Ticket;
     this.admitted = { caller: { ...caller, host, request_id }, ...rest };
     if (caller.kind === "cpo" && caller.partner_id) TENANTS.set(clientOf(this.#ticket as Ticket), caller.partner_id);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Call, Json } from "#shared/foundation/answers.ts";
 import type { Needs } from "#shared/foundation/call.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -52,23 +53,24 @@ export type Context<Body, Query, Errors extends ErrorCode, Functions extends str
    * Runs one declared SQL function for the admitted caller and returns its JSON text. If it needs something first,
    * `needs` fetches it.
    */
-  call: (name: Functions, ...input: (object | null)[]) => Promise<string>;
+  call: Call<Functions>;
   /** As `call`, for a long list that `api.read_replica` knows: read on the replica, if there is one and it has all that the caller wrote. */
-  list: (name: Functions, query: object) => Promise<string>;
+  list: Call<Functions>;
   /** Ends the request with a declared error. */
   fail: <Code extends Errors>(code: Code, fields?: FieldsOf<Code>) => never;
   /** Rate-limit headers for an endpoint whose own SQL function debits. */
   rate: (rate: Rate) => void;
 };
 
-/** JSON text from SQL, passed on unchanged; or a value to write as JSON; or the endpoint's own Response. */
-export type Result = string | Record<string, unknown> | Response;
+/** JSON text from SQL, passed on unchanged; or an object of the response to write as JSON; or the endpoint's own Response. */
+export type Result<Answer = object> = Json<unknown> | Extract<Answer, object> | Response;
 
 export type EndpointSpec<
   Body extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
   Errors extends ErrorCode = ErrorCode,
   Functions extends string = string,
+  Answer extends z.ZodType = z.ZodType,
 > = {
   id: string;
   summary: string;
@@ -101,7 +103,7 @@ export type EndpointSpec<
   maxBody?: number;
   /** Most levels of objects and arrays in the body; any number by default. */
   levels?: number;
-  response: z.ZodType;
+  response: Answer;
   /** The media type of the response, if it is not JSON: the endpoint returns its own Response. */
   produces?: "application/pdf" | "text/csv" | "text/plain";
   /** The status of success; 200 by default. */
@@ -114,7 +116,10 @@ export type EndpointSpec<
    * A second chance for a body that breaks a field rule: it gets the unchecked JSON and may still answer. For `POST
    * /v1/accounts`, which recognizes a known reference before judging the rest of the body.
    */
-  salvage?: (raw: unknown, context: Context<never, never, Errors, Functions>) => Promise<Result | null>;
+  salvage?: (
+    raw: unknown,
+    context: Context<never, never, Errors, Functions>,
+  ) => Promise<Result<z.output<Answer>> | null>;
 };
 
 export type Endpoint = EndpointSpec & {
@@ -127,9 +132,10 @@ export function endpoint<
   const Functions extends string,
   Body extends z.ZodType = z.ZodNever,
   Query extends z.ZodType = z.ZodNever,
+  Answer extends z.ZodType = z.ZodType,
 >(
-  spec: EndpointSpec<Body, Query, Errors, Functions>,
-  run: (context: Context<z.output<Body>, z.output<Query>, Errors, Functions>) => Promise<Result>,
+  spec: EndpointSpec<Body, Query, Errors, Functions, Answer>,
+  run: (context: Context<z.output<Body>, z.output<Query>, Errors, Functions>) => Promise<Result<z.output<Answer>>>,
 ): Endpoint {
   return { ...spec, run } as unknown as Endpoint;
 }

@@ -1,5 +1,7 @@
 // Whether a function works, for monitoring. Needs no credential, and the response has no one's data.
 
+import type {} from "#shared/foundation/admission.ts";
+import type { Json, SqlAnswer } from "#shared/foundation/answers.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 
@@ -8,9 +10,7 @@ const LATE_SECONDS = 300;
 /** The database is asked at most once in this time. */
 const MEMORY_MS = 1_000;
 
-type Seen = { schema_version: string | null; worker_age_seconds: number | null };
-
-type Readiness = Seen & {
+type Readiness = SqlAnswer<"read_health"> & {
   /** The failing checks. */
   failing: ("database" | "worker")[];
   /** Why the database did not answer, for the log. */
@@ -20,7 +20,7 @@ type Readiness = Seen & {
 async function ask({ db, config }: Environment): Promise<Readiness> {
   try {
     const caller = { kind: "anyone", host: config.API_HOST, request_id: crypto.randomUUID() };
-    const seen = JSON.parse(await db.call("read_health", caller)) as Seen;
+    const seen = JSON.parse((await db.call("read_health", caller)) as Json<SqlAnswer<"read_health">>);
     const late = seen.worker_age_seconds === null || seen.worker_age_seconds > LATE_SECONDS;
     return { failing: late ? ["worker"] : [], ...seen };
   } catch (cause) {

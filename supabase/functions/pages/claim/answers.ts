@@ -1,3 +1,4 @@
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import type { Kept, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { PEOPLE_TENANT } from "#shared/domain/claim/links.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
@@ -19,7 +20,6 @@ import { AccountType } from "#shared/values/models.ts";
 import { loadNumberingPlans, phone } from "#shared/values/phone.ts";
 import type { Errors } from "../kit/frame.ts";
 import type { KitWords } from "../kit/words.ts";
-import type { Claim } from "./model.ts";
 import type { Value } from "./step_views.ts";
 import type { ClaimWords } from "./words.ts";
 

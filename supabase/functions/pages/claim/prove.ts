@@ -1,8 +1,9 @@
+import type { Offer } from "#shared/domain/answers.ts";
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { type CodeError, readCode } from "../kit/code.ts";
-import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
+import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { Handler, PageAnswer } from "../kit/page_request.ts";
-import type { Claim } from "./model.ts";
 import { ClaimRequest, flowOf, onDraft, underWay, welcome } from "./request.ts";
 import type { Name } from "./sql.ts";
 import { proofPage, startPage } from "./start_views.ts";
@@ -49,7 +50,7 @@ export const prove: Handler<Name> = async (bare) => {
   if (!flow) return bare.unknown();
   const code = readCode(bare.form);
   if (code === null) return askAgain(bare);
-  const proving = flow.prove<Claim>(code, bare.address_hash, bare.browser);
+  const proving = flow.prove(code, bare.address_hash, bare.browser);
   const { answer, refused } = await bare.attempt(proving, REFUSALS.prove);
   // this refusal comes with the claim, for its page
   const claim = answer ?? (refused.fields as { claim: Claim }).claim;

@@ -1,4 +1,5 @@
 import { hashAddress } from "#shared/auth/tokens.ts";
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import { ClaimFlow, type ClaimProof, type CodePurpose, type LaterStep, REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readClaimToken } from "#shared/domain/claim/links.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
@@ -18,7 +19,7 @@ import { fieldsToKeep, putFlash } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import type { ClaimFrame } from "./frame.ts";
-import type { Claim } from "./model.ts";
+import type {} from "./model.ts";
 import { donePage } from "./signed_views.ts";
 import type { Name } from "./sql.ts";
 import { claimKindPage } from "./start_views.ts";
@@ -66,7 +67,7 @@ export class ClaimRequest extends PageRequest<Name> {
       signed: claim.signed !== undefined,
       opens_own: Boolean(this.session?.is_fresh && claim.login),
       // a page that only says how things are names nobody
-      ...(claim.state === "open" || claim.signed ? { brand: claim.brand ?? undefined } : {}),
+      ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
     };
   }
 
@@ -76,7 +77,7 @@ export class ClaimRequest extends PageRequest<Name> {
     if (!flow) return request.unknown();
     const { c, environment, address_hash } = request;
     const session = readClaimSession(c, environment, flow.draft_id);
-    return new ClaimRequest(request, flow, await flow.open<Claim>({ address_hash, session, ...about }));
+    return new ClaimRequest(request, flow, await flow.open({ address_hash, session, ...about }));
   }
 
   /** Whether a button of the person's own pages led here: what they do then ends there. */

@@ -1,7 +1,8 @@
+import type { Offer, Signed } from "#shared/domain/answers.ts";
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
-import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
+import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer } from "../kit/page_request.ts";
 import { asPdf } from "../kit/pdf.ts";
 import {
@@ -9,7 +10,6 @@ import {
   askCodePage,
   changedPage,
   readSignature,
-  type Signed,
   type SigningFrame,
   signPage,
   versionOf,

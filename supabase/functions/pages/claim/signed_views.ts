@@ -1,15 +1,16 @@
+import type { Offer, Signed } from "#shared/domain/answers.ts";
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
-import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
+import { asQuery, choosePeriod, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
-import type { Charger, Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
 
 /** As many as private.complete_charger lets one person have. */
@@ -174,7 +175,7 @@ function statusLines({ locale, config }: ClaimFrame, claim: Claim): string[] {
   ];
 }
 
-const withoutMid = ({ mid_eligible }: Charger) => mid_eligible === false;
+const withoutMid = ({ mid_eligible }: NonNullable<Claim["chargers"]>[number]) => mid_eligible === false;
 
 /** What we have, to be changed or added to. */
 function given({ locale, to }: ClaimFrame, { iban_last4, chargers = [], signed }: Claim): Html {

@@ -1,10 +1,11 @@
+import type { Offer } from "#shared/domain/answers.ts";
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { type Offer, showYield, type Wishes, wishErrors } from "../kit/offer.ts";
+import { showYield, type Wishes, wishErrors } from "../kit/offer.ts";
 import { kindPage, maskEmail, onward } from "../kit/views.ts";
 import { type ClaimFrame, placeOf } from "./frame.ts";
-import type { Claim } from "./model.ts";
 import { WORDS } from "./words.ts";
 
 /** What it yields and the way in, on the first screen of a phone; then why, what happens next, how to stop. Nothing is mailed until the customer asks. */

@@ -1,3 +1,4 @@
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import type { StepName } from "#shared/domain/claim/model.ts";
 import { inGroups } from "#shared/domain/mandate_text/mandate_text.ts";
 import { AccountType } from "#shared/values/models.ts";
@@ -6,9 +7,11 @@ import { type Errors, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { maskEmail } from "../kit/views.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
-import { type Claim, changesIban } from "./model.ts";
 import { askCode } from "./signed_views.ts";
 import { WORDS } from "./words.ts";
+
+/** Whether this replaces an account number, which needs a code. */
+export const changesIban = ({ signed, iban_last4 }: Claim): boolean => signed !== undefined && Boolean(iban_last4);
 
 /** What a field shows: what was just typed, or else what is known. */
 export type Value = (name: string) => string | null;

@@ -1,3 +1,4 @@
+import type { Claim } from "#shared/domain/claim/answers.ts";
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { readCode } from "../kit/code.ts";
@@ -5,10 +6,9 @@ import type { Errors, Html } from "../kit/frame.ts";
 import type { PageRequest } from "../kit/page_request.ts";
 import type { Returned } from "../kit/returned.ts";
 import { errorsOf, STEPS, shownValue } from "./answers.ts";
-import { type Claim, changesIban } from "./model.ts";
 import { type ClaimRequest, isLater, onClaim, underWay } from "./request.ts";
 import { askIbanCodePage } from "./signed_views.ts";
-import { STEP_VIEWS } from "./step_views.ts";
+import { changesIban, STEP_VIEWS } from "./step_views.ts";
 import { WORDS } from "./words.ts";
 
 function isStep(name: string | undefined): name is StepName {

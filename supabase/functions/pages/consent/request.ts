@@ -9,8 +9,9 @@ import type { Html } from "../kit/frame.ts";
 import { type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { type SignedIn, SignInRequest } from "../kit/sign_in.ts";
 import type { SignInShown } from "../kit/sign_in_views.ts";
+import type { Asking } from "./model.ts";
 import { PATH, type SQL } from "./sql.ts";
-import { type Asking, askPage, badRequestPage, type ConsentFrame, consentSignInPage } from "./views.ts";
+import { askPage, badRequestPage, type ConsentFrame, consentSignInPage } from "./views.ts";
 
 type Name = (typeof SQL)[number];
 

@@ -1,13 +1,9 @@
-import type { UserScope } from "#shared/values/scopes.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import type {} from "../kit/page_request.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
+import type { Asking } from "./model.ts";
 import { WORDS } from "./words.ts";
-
-/** An application that asks, as api.describe_authorization tells it. */
-export type Asking = { name: string; operated_by: string | null; scopes: UserScope[] };
 
 /** A page of one authorization request, which every page that `to` leads to is of. `refused` is where "no" leads: a link, for nothing changes by it. */
 export type ConsentFrame = Frame & { refused: string };
@@ -75,10 +71,4 @@ export function donePage(frame: Frame, { name }: Asking, url: string): Html {
     body: html`<p>${words.text}</p>
 <div class="actions"><a class="button" href="${url}" rel="noreferrer">${words.onward(name)}</a></div>`,
   });
-}
-
-declare module "../kit/page_request.ts" {
-  interface SqlAnswers {
-    describe_authorization: Asking;
-  }
 }

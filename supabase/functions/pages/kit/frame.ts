@@ -1,4 +1,5 @@
-import { type Brand, logoPath, type ShownLogo } from "#shared/domain/brand.ts";
+import type { Brand, ShownLogo } from "#shared/domain/answers.ts";
+import { logoPath } from "#shared/domain/brand.ts";
 import type { Configuration, TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
@@ -21,7 +22,7 @@ export type Frame = {
   /** The address of this page in another language. */
   inLanguage: (locale: Locale) => string;
   /** In whose name the page speaks, where not in the service's own. */
-  brand?: Brand | undefined;
+  brand?: Brand | null | undefined;
 };
 
 /** Where a page stands among the steps of its flow, from 0. */
@@ -96,7 +97,7 @@ ${body}
 
 /** In whose name a page speaks: a partner's logo, or its name beside the service's mark. */
 export function showSender(
-  brand: Brand | undefined,
+  brand: Brand | null | undefined,
   { config, words, root }: Pick<Frame, "config" | "words" | "root">,
 ): Html {
   if (!brand) return html`<span class="mark">${config.SERVICE_NAME}</span>`;

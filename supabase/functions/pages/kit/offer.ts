@@ -1,6 +1,7 @@
 import { getCookie, setCookie } from "hono/cookie";
+import type { Offer, Period } from "#shared/domain/answers.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { type Facts, longDate, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
 import { estimateOf, kwhOf, shownYield, type YieldFacts } from "./estimate.ts";
 import { textInput } from "./fields.ts";
@@ -8,14 +9,6 @@ import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
 import type { PageAnswer, PageRequest } from "./page_request.ts";
 import type { KitWords } from "./words.ts";
-
-/** What a mandate yields, as far as private.offer knows. */
-export type Offer = {
-  payout_handler: "service_pays_customer" | "via_cpo_invoicing";
-  ere_per_kwh: number | null;
-  /** What an ERE brought on average, last; null as long as nothing was sold. */
-  price_per_ere_eur: number | null;
-};
 
 /** What of signing is in the address of its page, so that each choice is a link and a form without script. */
 export type Wishes = {

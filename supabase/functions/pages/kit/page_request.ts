@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { SqlAnswer } from "#shared/foundation/answers.ts";
 import { type Attempt, attempt } from "#shared/foundation/attempt.ts";
 import { callFor, type Declared } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -27,14 +28,6 @@ export type PagesEnv = {
     outcome?: string;
   };
 };
-
-/**
- * What the api functions of the pages answer, by name. Each flow declares its own, beside the types of those answers, so that none has
- * to know another.
- */
-// biome-ignore lint/suspicious/noEmptyInterface: flows add to it
-export interface SqlAnswers {}
-export type SqlAnswer<Name extends string> = Name extends keyof SqlAnswers ? SqlAnswers[Name] : unknown;
 
 export type PageAnswer = Response | Promise<Response>;
 export type Handler<Name extends string = string> = (request: PageRequest<Name>) => PageAnswer;
@@ -210,9 +203,9 @@ export class PageRequest<Name extends string = string> {
   }
 
   tooManyCodes(refused: ApiError, href: string, label?: string): PageAnswer {
-    const retry_after = refused.retryAfter ?? 1;
-    this.c.header("Retry-After", String(retry_after));
-    return this.page(tooManyCodesPage(this.frame, retry_after, href, label), 429);
+    const retryAfter = refused.retryAfter ?? 1;
+    this.c.header("Retry-After", String(retryAfter));
+    return this.page(tooManyCodesPage(this.frame, retryAfter, href, label), 429);
   }
 }
 

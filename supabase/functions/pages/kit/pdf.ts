@@ -1,4 +1,5 @@
-import { answerDocument, type KeptDocument } from "#shared/domain/documents.ts";
+import type { KeptDocument } from "#shared/domain/answers.ts";
+import { answerDocument } from "#shared/domain/documents.ts";
 import type { PageRequest } from "./page_request.ts";
 import { kindPage, onward } from "./views.ts";
 

@@ -12,6 +12,7 @@ import { email } from "#shared/values/fields.ts";
 import { type CodeError, readCode } from "./code.ts";
 import { DEVICE_SECONDS, deviceHash, newDevice } from "./device.ts";
 import type { Html } from "./frame.ts";
+import type {} from "./model.ts";
 import { type Handler, type PageAnswer, PageRequest } from "./page_request.ts";
 import type { Returned } from "./returned.ts";
 import type { SIGN_IN_SQL } from "./sign_in_sql.ts";
@@ -39,9 +40,6 @@ export function newSecretOf(environment: Environment, address: string): string {
 export function ownerOf(secret: string | undefined): string {
   return secret?.split(".").at(-1) ?? "";
 }
-
-/** What a code opened: a login, pages as the signatory of a CPO's customer, or both. */
-type Redeemed = { email: string; login: boolean; signatory: boolean };
 
 /**
  * A page on which people sign in with Supabase Auth, by password or by a code that is mailed. Whoever has no password, as after a
@@ -355,10 +353,4 @@ export function tenantOfForm(secret: string | undefined, form_token: string | nu
 /** The token never leaves the browser it was given to; a code without it is worth nothing. */
 function hashesOf(token: string, code: string) {
   return { token_hash: hashSecret(token), code_hash: hashSecret(`${token}:${code}`) };
-}
-
-declare module "./page_request.ts" {
-  interface SqlAnswers {
-    redeem_sign_in_code: Redeemed;
-  }
 }

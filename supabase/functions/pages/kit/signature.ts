@@ -1,5 +1,6 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { type Facts, longDate, type OpenFacts, type Period } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { OpenFacts, Period, Signed } from "#shared/domain/answers.ts";
+import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import { signatoryName } from "#shared/values/fields.ts";
 import type { Locale } from "#shared/values/locale.ts";
@@ -18,22 +19,6 @@ import type { KitWords } from "./words.ts";
  * signing is the last step of, where it is: its form token, and no declining but by going away. Without, there is "/decline".
  */
 export type SigningFrame = Frame & { place: Place | undefined; within?: { form_token: string } };
-
-/** What was signed, as private.shown_mandate tells it. */
-export type Signed = {
-  mandate_id: string;
-  status: "signed" | "revoked" | "expired";
-  document: string;
-  document_sha256: string;
-  signed_name: string;
-  signed_at: string;
-  code_sent_to: string | null;
-  valid_from: string;
-  valid_until: string;
-  ended_at: string | null;
-  /** The last day that counts by it; null where nothing does any more but what is booked. */
-  covered_until: string | null;
-};
 
 /** What may be signed: the same facts for each of the periods. */
 export function choicesOf(facts: OpenFacts, periods: readonly Period[]): Facts[] {

@@ -1,4 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
+import type { SqlAnswer } from "#shared/foundation/answers.ts";
 import { callFor, type Needs } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
 import type { Replica } from "#shared/foundation/replica.ts";
@@ -6,7 +7,7 @@ import { Admission, readBearer, TenantChanged } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
-import type { Handler, PageAnswer, PageRequest, SqlAnswer } from "./page_request.ts";
+import type { Handler, PageAnswer, PageRequest } from "./page_request.ts";
 import { fieldsToKeep, type Returned } from "./returned.ts";
 import { pageAt } from "./routes.ts";
 import { newSecretOf, ownerOf, type SignedIn, SignInRequest, tenantFormTokenOf, tenantOfForm } from "./sign_in.ts";
@@ -206,7 +207,7 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
   }
 
   /** Signs this browser out: the claims of the person that it may have been led to. */
-  async endSession(): Promise<{ draft_ids: string[] }> {
+  async endSession(): Promise<SqlAnswer<"end_page_session">> {
     const token_hash = hashSecret(this.cookie("session") ?? "");
     const ending = callFor(SESSION, this.environment, this.#admissionFor(SESSION))("end_page_session", { token_hash });
     const ended = JSON.parse(await ending);

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Flow, Handler } from "../kit/page_request.ts";
+import type {} from "./model.ts";
 
 const SQL = ["read_logo"] as const;
 
@@ -31,9 +32,3 @@ export const logo: Flow = {
   sql: [...SQL],
   routes: [{ method: "GET", path: "/logo/:file", run: show }],
 };
-
-declare module "../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_logo: { png: string | null };
-  }
-}

@@ -1,10 +1,11 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
+import type { Offer } from "#shared/domain/answers.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
 import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import type { Errors } from "../kit/frame.ts";
-import { type Offer, wishedPage, wishesOf } from "../kit/offer.ts";
+import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";

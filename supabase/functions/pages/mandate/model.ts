@@ -1,31 +1,26 @@
-import type { Brand } from "#shared/domain/brand.ts";
-import type { KeptDocument } from "#shared/domain/documents.ts";
-import type { OpenFacts, Period } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Locale } from "#shared/values/locale.ts";
-import type { Offer } from "../kit/offer.ts";
-import type {} from "../kit/page_request.ts";
-import type { Signed } from "../kit/signature.ts";
+import { Brand, KeptDocument, Locale, Offer, OpenFacts, Period, Signed } from "#shared/domain/answers.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
 
 /** What api.open_mandate_link tells; what lies below `locale` only where the link is open, or was used. */
-export type Opened = {
-  state: "open" | "signed" | "declined" | "voided" | "expired" | "unknown";
-  locale: Locale | null;
-  code_sent?: boolean;
-  partner_name?: string;
-  brand?: Brand | null;
-  return_url?: string | null;
-  facts?: OpenFacts | null;
-  periods?: Period[] | null;
-  offer?: Offer | null;
+const Opened = z.object({
+  state: z.enum(["open", "signed", "declined", "voided", "expired", "unknown"]),
+  locale: Locale.nullable(),
+  code_sent: z.boolean().exactOptional(),
+  partner_name: z.string().exactOptional(),
+  brand: Brand.nullable().exactOptional(),
+  return_url: z.string().nullable().exactOptional(),
+  facts: OpenFacts.nullable().exactOptional(),
+  periods: z.array(Period).nullable().exactOptional(),
+  offer: Offer.nullable().exactOptional(),
   /** The last day of what is signed for already. */
-  held_until?: string | null;
-  signed?: Signed | null;
-  may_sign_again?: boolean;
-};
+  held_until: z.string().nullable().exactOptional(),
+  signed: Signed.nullable().exactOptional(),
+  may_sign_again: z.boolean().exactOptional(),
+});
+export type Opened = z.output<typeof Opened>;
 
-declare module "../kit/page_request.ts" {
-  interface SqlAnswers {
-    open_mandate_link: Opened;
-    read_link_mandate: KeptDocument;
-  }
+export const ANSWERS = { open_mandate_link: Opened, read_link_mandate: KeptDocument };
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

@@ -1,6 +1,8 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { composeDocument, type Facts, type OpenFacts } from "#shared/domain/mandate_text/mandate_text.ts";
-import { DEAD, type Handler, type PageAnswer, PageRequest, type SqlAnswer } from "../kit/page_request.ts";
+import type { OpenFacts } from "#shared/domain/answers.ts";
+import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { SqlAnswer } from "#shared/foundation/answers.ts";
+import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
 import { kindPage } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
@@ -29,7 +31,7 @@ export class MandateRequest extends PageRequest<Name> {
     this.opened = opened;
     this.frame = {
       ...this.frame,
-      brand: opened.brand ?? undefined,
+      brand: opened.brand,
       place: { steps: WORDS[this.locale].steps, step: 1 },
     };
   }

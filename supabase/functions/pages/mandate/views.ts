@@ -1,9 +1,10 @@
+import type { Offer, Signed } from "#shared/domain/answers.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { showDocument } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { asQuery, choosePeriod, type Offer, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
-import { languageOf, type Signed, showSignature, showValidity, versionOf } from "../kit/signature.ts";
+import { asQuery, choosePeriod, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
 import { WORDS } from "./words.ts";

@@ -1,4 +1,5 @@
-import { type Farewell, farewellLines, inEuro, inKwh } from "#shared/domain/mail/notices.ts";
+import type { Farewell } from "#shared/domain/answers.ts";
+import { farewellLines, inEuro, inKwh } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { type Cell, clock, dayOf, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";

@@ -1,289 +1,327 @@
-import type { KeptDocument } from "#shared/domain/documents.ts";
-import type { Farewell } from "#shared/domain/mail/notices.ts";
-import type { Gate } from "#shared/values/gates.ts";
 /** What the api functions behind a person's own pages answer, as private.own_accounts and its neighbors in SQL say. */
-import type { UserScope } from "#shared/values/scopes.ts";
-import type { Offer } from "../kit/offer.ts";
-import type {} from "../kit/page_request.ts";
-import type { Signed } from "../kit/signature.ts";
 
-export type Month = { month: string; kwh: number; sessions: number; ere_credits: number };
+import { Farewell, KeptDocument, Offer, Signed, Withdrawal } from "#shared/domain/answers.ts";
+import { Charger } from "#shared/endpoints/responses/charger.ts";
+import { ChargingSession } from "#shared/endpoints/responses/charging_session.ts";
+import { Month as EnergyMonth, ErePosition } from "#shared/endpoints/responses/energy.ts";
+import { Token } from "#shared/endpoints/responses/token.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { checklist } from "#shared/values/gates.ts";
+import { MandateStatus, PayoutHandler, RegistrationStatus } from "#shared/values/models.ts";
+import { USER_SCOPES, type UserScope } from "#shared/values/scopes.ts";
 
-type Quarter = {
-  quarter: string;
-  kwh: number;
-  ere_credits: number;
-  sold_ere: number;
-  price_per_ere: number | null;
-  status: "open" | "closed" | "sold" | "paid";
-};
+export type { Charger, ChargingSession, Token };
 
-type Position = { year: number; forecast_ere: number | null; quarters: Quarter[] };
+/** As GET /energy, but by its first day. */
+const Month = EnergyMonth.extend({ month: z.string() });
+export type Month = z.output<typeof Month>;
 
 /** ERE that are not sold, which may bring the last average price of their tenant, null before its first sale, less the mandate's fee. */
-export type Unsold = { ere: number; price_per_ere_eur: number | null; fee_pct: number };
+const Unsold = z.object({ ere: z.number(), price_per_ere_eur: z.number().nullable(), fee_pct: z.number() });
+export type Unsold = z.output<typeof Unsold>;
 
-export type Connection = {
-  connection_id: string;
-  ean_code: string;
-  ean_validation_status: string | null;
-  street: string | null;
-  house_number: number;
-  house_number_addition: string | null;
-  postal_code: string;
-  city: string | null;
-  registration_status: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd";
-  mandate_status: "pending" | "signed" | "expired" | "revoked" | "declined";
-  valid_from: string | null;
-  valid_until: string | null;
-  renewed_until: string | null;
-  may_sign_again: boolean;
-};
+const Connection = z.object({
+  connection_id: z.string(),
+  ean_code: z.string(),
+  ean_validation_status: z.string().nullable(),
+  street: z.string().nullable(),
+  house_number: z.number(),
+  house_number_addition: z.string().nullable(),
+  postal_code: z.string(),
+  city: z.string().nullable(),
+  registration_status: RegistrationStatus,
+  mandate_status: MandateStatus,
+  valid_from: z.string().nullable(),
+  valid_until: z.string().nullable(),
+  renewed_until: z.string().nullable(),
+  may_sign_again: z.boolean(),
+});
+export type Connection = z.output<typeof Connection>;
 
-export type Account = {
-  account_id: string;
+const Account = z.object({
+  account_id: z.string(),
   /** The claim whose pages can do more with it; null where it began otherwise. */
-  draft_id: string | null;
+  draft_id: z.string().nullable(),
   /** The CPO whose customer they signed as; null of an account of their own. */
-  cpo: string | null;
-  payout_handler: "service_pays_customer" | "via_cpo_invoicing";
+  cpo: z.string().nullable(),
+  payout_handler: PayoutHandler,
   /** What they signed for last; null before. */
-  fee_pct: number | null;
-  iban_last4: string | null;
-  iban_held_until: string | null;
+  fee_pct: z.number().nullable(),
+  iban_last4: z.string().nullable(),
+  iban_held_until: z.string().nullable(),
   /** Whether the bank was asked to pay all that is owed. */
-  sent: boolean;
-  checklist: Record<Gate, boolean>;
-  chargers: { count: number; with_mid: number; waiting: number };
-  connections: Connection[];
-};
+  sent: z.boolean(),
+  checklist: checklist(),
+  chargers: z.object({ count: z.number(), with_mid: z.number(), waiting: z.number() }),
+  connections: z.array(Connection),
+});
+export type Account = z.output<typeof Account>;
 
 /** A quarter, by its first day, in which something counts. Of net_eur, which is sold, unpaid_eur is still to be paid. */
-export type Earned = {
-  quarter: string;
-  kwh: number;
-  ere: number;
-  sold_ere: number;
-  net_eur: number;
-  unpaid_eur: number;
-  unsold: Unsold[];
-};
+const Earned = z.object({
+  quarter: z.string(),
+  kwh: z.number(),
+  ere: z.number(),
+  sold_ere: z.number(),
+  net_eur: z.number(),
+  unpaid_eur: z.number(),
+  unsold: z.array(Unsold),
+});
+export type Earned = z.output<typeof Earned>;
 
 /** The progress of an account: the day of each step, or null. */
-export type Progress = {
-  signed_on: string | null;
-  withdrawn_on: string | null;
-  approved_on: string | null;
-  charger_on: string | null;
+const Progress = z.object({
+  signed_on: z.string().nullable(),
+  withdrawn_on: z.string().nullable(),
+  approved_on: z.string().nullable(),
+  charger_on: z.string().nullable(),
   /** Names of chargers that connect by OCPP, and never did. */
-  silent_chargers: string[];
-  first_month: string | null;
+  silent_chargers: z.array(z.string()),
+  first_month: z.string().nullable(),
   /** These three say the latest. */
-  booked_on: string | null;
-  sold_on: string | null;
-  paid_on: string | null;
-};
+  booked_on: z.string().nullable(),
+  sold_on: z.string().nullable(),
+  paid_on: z.string().nullable(),
+});
+export type Progress = z.output<typeof Progress>;
 
 /** A charger whose kWh do not count. */
-export type IdleCharger = { name: string; kwh: number; why: "no_mid" | "mid_unknown" | "no_connection" };
+const IdleCharger = z.object({
+  name: z.string(),
+  kwh: z.number(),
+  why: z.enum(["no_mid", "mid_unknown", "no_connection"]),
+});
+export type IdleCharger = z.output<typeof IdleCharger>;
 
-export type Overview = {
-  email: string;
-  name: string | null;
-  year: number;
-  charged_kwh: number;
-  quarters: Earned[];
+/** What of a year does not count; the register's own words where it gave any. */
+const LeftOut = z.object({
+  month: z.string(),
+  kwh: z.number(),
+  why: z.enum(["before_ere", "outside_mandate", "mandate_ended", "register", "after_booking", "no_factor"]),
+  reason: z.string().nullable(),
+});
+export type LeftOut = z.output<typeof LeftOut>;
+
+const Overview = z.object({
+  email: z.string(),
+  name: z.string().nullable(),
+  year: z.number(),
+  charged_kwh: z.number(),
+  quarters: z.array(Earned),
   /**
    * What was paid since the year began, and ever: to the person, or to the CPO that settles with them. Of it, debts were taken
    * back since: each comes off later payments of its account, which will be for its `unsold`.
    */
-  paid: { year_eur: number; all_eur: number; debts: { eur: number; unsold: Unsold[] }[] };
+  paid: z.object({
+    year_eur: z.number(),
+    all_eur: z.number(),
+    debts: z.array(z.object({ eur: z.number(), unsold: z.array(Unsold) })),
+  }),
   /** What one of the accounts was told before signing; null without accounts. */
-  offer: Offer | null;
-  progress: Record<string, Progress>;
-  idle_chargers: IdleCharger[];
-  left_out: LeftOut[];
-  accounts: Account[];
-};
+  offer: Offer.nullable(),
+  progress: z.record(z.string(), Progress),
+  idle_chargers: z.array(IdleCharger),
+  left_out: z.array(LeftOut),
+  accounts: z.array(Account),
+});
+export type Overview = z.output<typeof Overview>;
 
-export type ChargingSession = {
-  id: string;
-  charger_nickname: string;
-  started_at: string;
-  ended_at: string | null;
-  kwh: number;
-  status: "active" | "charging" | "completed";
-  ere_credits: number | null;
-  flags: string[];
-};
-
-/** What of a year does not count; the register's own words where it gave any. */
-export type LeftOut = {
-  month: string;
-  kwh: number;
-  why: "before_ere" | "outside_mandate" | "mandate_ended" | "register" | "after_booking" | "no_factor";
-  reason: string | null;
-};
-
-export type Charging = {
-  email: string;
-  year: number;
-  years: number[];
-  months: Month[];
-  left_out: LeftOut[];
-  idle_chargers: IdleCharger[];
-  sessions: ChargingSession[];
-  has_more: boolean;
-};
-
-export type Earnings = {
-  email: string;
-  year: number;
-  years: number[];
-  position: Position;
-  quarters: Earned[];
-  left_out: LeftOut[];
-  idle_chargers: IdleCharger[];
-  accounts: Account[];
-  payouts: Payout[];
-  /** The years that are over in which there was money, newest first. */
-  overviews: { account_id: string; year: number }[];
-};
+const Charging = z.object({
+  email: z.string(),
+  year: z.number(),
+  years: z.array(z.number()),
+  months: z.array(Month),
+  left_out: z.array(LeftOut),
+  idle_chargers: z.array(IdleCharger),
+  sessions: z.array(ChargingSession),
+  has_more: z.boolean(),
+});
+export type Charging = z.output<typeof Charging>;
 
 /** Paid to the person; or to the CPO that settles with them, whose name it then has. */
-export type Payout = { paid_on: string; amount_eur: number } & (
-  | { line_id: string; part_id: null; cpo: null }
-  | { line_id: null; part_id: string; cpo: string }
-);
+const Payout = z.union([
+  z.object({
+    paid_on: z.string(),
+    amount_eur: z.number(),
+    line_id: z.string(),
+    part_id: z.null(),
+    cpo: z.null(),
+  }),
+  z.object({
+    paid_on: z.string(),
+    amount_eur: z.number(),
+    line_id: z.null(),
+    part_id: z.string(),
+    cpo: z.string(),
+  }),
+]);
+export type Payout = z.output<typeof Payout>;
+
+const Earnings = z.object({
+  email: z.string(),
+  year: z.number(),
+  years: z.array(z.number()),
+  /** There is a forecast for this year only. */
+  position: ErePosition.extend({ forecast_ere: z.number().nullable() }),
+  quarters: z.array(Earned),
+  left_out: z.array(LeftOut),
+  idle_chargers: z.array(IdleCharger),
+  accounts: z.array(Account),
+  payouts: z.array(Payout),
+  /** The years that are over in which there was money, newest first. */
+  overviews: z.array(z.object({ account_id: z.string(), year: z.number() })),
+});
+export type Earnings = z.output<typeof Earnings>;
 
 /** An account that the service pays, for who signed for it at a CPO. */
-export type SignedAccount = {
-  email: string;
-  partner_id: string;
-  partner_name: string;
-  iban_last4: string | null;
-  code_sent: boolean;
-};
+const SignedAccount = z.object({
+  email: z.string(),
+  partner_id: z.string(),
+  partner_name: z.string(),
+  iban_last4: z.string().nullable(),
+  code_sent: z.boolean(),
+});
+export type SignedAccount = z.output<typeof SignedAccount>;
 
 /** What withdrawing the mandate for a connection would mean, for who signed for it at a CPO. */
-export type SignedMandate = {
-  email: string;
-  partner_name: string;
-  ean_code: string;
-  registration_status: Connection["registration_status"];
-  may_still_book: boolean;
-  renewed_until: string | null;
-  /** The first day of the month that would be lost, and what was charged in it so far. */
-  withdrawal: { covered_until: string | null; month: string; lost_kwh: number };
-  code_sent: boolean;
-};
+const SignedMandate = z.object({
+  email: z.string(),
+  partner_name: z.string(),
+  ean_code: z.string(),
+  registration_status: RegistrationStatus,
+  may_still_book: z.boolean(),
+  renewed_until: z.string().nullable(),
+  withdrawal: Withdrawal,
+  code_sent: z.boolean(),
+});
+export type SignedMandate = z.output<typeof SignedMandate>;
 
-export type Mandates = { email: string; accounts: Account[]; mandates: (Signed & { connection_id: string })[] };
+const Mandates = z.object({
+  email: z.string(),
+  accounts: z.array(Account),
+  mandates: z.array(Signed.extend({ connection_id: z.string() })),
+});
+export type Mandates = z.output<typeof Mandates>;
 
-export type Charger = {
-  id: string;
-  nickname: string;
-  status: "online" | "offline";
-  mid_certified: boolean;
-  is_charging: boolean;
-  current_session?: { started_at: string; kwh_so_far: number };
-  ocpp_identity?: string;
-  last_seen_at?: string;
-  password_refused_at?: string;
-  latest_meter_wh?: number;
-};
 /** `mid_unknown` has the chargers of which nobody knows yet whether they have a MID meter. */
-export type Chargers = { email: string; accounts: Account[]; chargers: Charger[]; mid_unknown: string[] };
+const Chargers = z.object({
+  email: z.string(),
+  accounts: z.array(Account),
+  chargers: z.array(Charger),
+  mid_unknown: z.array(z.string()),
+});
+export type Chargers = z.output<typeof Chargers>;
 
-export type Application = {
-  client_id: string;
-  name: string;
-  operated_by: string | null;
-  scopes: UserScope[];
-  allowed_at: string;
-  last_used_at: string;
-};
-export type Sharing = {
-  email: string;
+const Scope = z.enum(Object.keys(USER_SCOPES) as UserScope[]);
+
+const Application = z.object({
+  client_id: z.string(),
+  name: z.string(),
+  operated_by: z.string().nullable(),
+  scopes: z.array(Scope),
+  allowed_at: z.string(),
+  last_used_at: z.string(),
+});
+export type Application = z.output<typeof Application>;
+
+const Sharing = z.object({
+  email: z.string(),
   /** Who brought the person; null where nobody did, or they stopped sharing. The month as 2026-03-01. */
-  partner: { partner_id: string; name: string; source: string; since: string } | null;
+  partner: z.object({ partner_id: z.string(), name: z.string(), source: z.string(), since: z.string() }).nullable(),
   /** The CPOs whose customer they signed as. */
-  cpos: string[];
-  applications: Application[];
-};
+  cpos: z.array(z.string()),
+  applications: z.array(Application),
+});
+export type Sharing = z.output<typeof Sharing>;
 
-export type Token = {
-  id: string;
-  name: string;
-  scopes: UserScope[];
-  last4: string;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-};
-export type Tokens = { email: string; tokens: Token[] };
+const Tokens = z.object({ email: z.string(), tokens: z.array(Token) });
+export type Tokens = z.output<typeof Tokens>;
 
 /** What the end of the account means. */
-export type End = Farewell & {
+const End = Farewell.extend({
   /** The partner that nobody else manages. */
-  managed_alone: string | null;
-  iban_missing: boolean;
-};
-export type Ending = { email: string; end: End };
+  managed_alone: z.string().nullable(),
+  iban_missing: z.boolean(),
+});
+export type End = z.output<typeof End>;
+const Ending = z.object({ email: z.string(), end: End });
+export type Ending = z.output<typeof Ending>;
 
 /** What api.export_own_data gives, as far as the table of it says it; the JSON file has all. */
-export type OwnData = {
-  login: { email: string; name: string | null; created_at: string };
-  accounts: {
-    created_at: string;
-    iban_last4: string | null;
-    signatory: { full_name: string; phone: string | null } | null;
-    connections: {
-      ean_code: string;
-      street: string | null;
-      house_number: number;
-      house_number_addition: string | null;
-      postal_code: string;
-      city: string | null;
-      mandates: { signed_at: string | null; valid_from: string; valid_until: string }[];
-      months: { month: string; kwh: number }[];
-    }[];
-    payouts: { paid_at: string; amount_eur: number; iban_last4: string }[];
-  }[];
-  chargers: { charger_id: string; name: string; serial_number: string | null; created_at: string }[];
-  charging_sessions: {
-    charger_id: string;
-    started_at: string;
-    ended_at: string | null;
-    kwh: number;
-    meter_start_kwh: number | null;
-    meter_end_kwh: number | null;
-    source: string;
-  }[];
-  partner: { name: string } | null;
-  applications: { name: string; allowed_at: string }[];
-  tokens: { name: string; created_at: string }[];
-};
+const OwnData = z.looseObject({
+  login: z.looseObject({ email: z.string(), name: z.string().nullable(), created_at: z.string() }),
+  accounts: z.array(
+    z.looseObject({
+      created_at: z.string(),
+      iban_last4: z.string().nullable(),
+      signatory: z.looseObject({ full_name: z.string(), phone: z.string().nullable() }).nullable(),
+      connections: z.array(
+        z.looseObject({
+          ean_code: z.string(),
+          street: z.string().nullable(),
+          house_number: z.number(),
+          house_number_addition: z.string().nullable(),
+          postal_code: z.string(),
+          city: z.string().nullable(),
+          mandates: z.array(
+            z.looseObject({ signed_at: z.string().nullable(), valid_from: z.string(), valid_until: z.string() }),
+          ),
+          months: z.array(z.looseObject({ month: z.string(), kwh: z.number() })),
+        }),
+      ),
+      payouts: z.array(z.looseObject({ paid_at: z.string(), amount_eur: z.number(), iban_last4: z.string() })),
+    }),
+  ),
+  chargers: z.array(
+    z.looseObject({
+      charger_id: z.string(),
+      name: z.string(),
+      serial_number: z.string().nullable(),
+      created_at: z.string(),
+    }),
+  ),
+  charging_sessions: z.array(
+    z.looseObject({
+      charger_id: z.string(),
+      started_at: z.string(),
+      ended_at: z.string().nullable(),
+      kwh: z.number(),
+      meter_start_kwh: z.number().nullable(),
+      meter_end_kwh: z.number().nullable(),
+      source: z.string(),
+    }),
+  ),
+  partner: z.looseObject({ name: z.string() }).nullable(),
+  applications: z.array(z.looseObject({ name: z.string(), allowed_at: z.string() })),
+  tokens: z.array(z.looseObject({ name: z.string(), created_at: z.string() })),
+});
+export type OwnData = z.output<typeof OwnData>;
 
-declare module "../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_own_start: Overview;
-    read_own_charging: Charging;
-    read_own_earnings: Earnings;
-    read_own_mandates: Mandates;
-    open_own_document: KeptDocument;
-    open_own_claim: { draft_id: string };
-    read_own_chargers: Chargers;
-    renew_ocpp_password: { identity: string };
-    remove_own_charger: { removed: boolean };
-    read_own_sharing: Sharing;
-    stop_sharing: { ended: boolean };
-    stop_application: { ended: boolean };
-    read_own_tokens: Tokens;
-    read_own_end: Ending;
-    export_own_data: OwnData;
-    close_own_account: { closed: boolean; end: Farewell };
-    read_signed_account: SignedAccount;
-    open_signed_mandate: SignedMandate;
-  }
+const ended = z.object({ ended: z.boolean() });
+
+export const ANSWERS = {
+  read_own_start: Overview,
+  read_own_charging: Charging,
+  read_own_earnings: Earnings,
+  read_own_mandates: Mandates,
+  open_own_document: KeptDocument,
+  open_own_claim: z.object({ draft_id: z.string() }),
+  read_own_chargers: Chargers,
+  remove_own_charger: z.object({ removed: z.boolean() }),
+  read_own_sharing: Sharing,
+  stop_sharing: ended,
+  stop_application: ended,
+  read_own_tokens: Tokens,
+  read_own_end: Ending,
+  export_own_data: OwnData,
+  close_own_account: z.discriminatedUnion("closed", [
+    z.object({ closed: z.literal(true), end: End }),
+    z.object({ closed: z.literal(false) }),
+  ]),
+  read_signed_account: SignedAccount,
+  open_signed_mandate: SignedMandate,
+};
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

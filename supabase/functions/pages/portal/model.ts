@@ -1,153 +1,134 @@
-import type {} from "../kit/page_request.ts";
 /** What the api functions behind the pages of a partner answer, as pages/partner/portal_start.sql says. */
 
-import type { Brand } from "#shared/domain/brand.ts";
+import { Brand } from "#shared/domain/answers.ts";
+import { WebhookAttempt } from "#shared/domain/events.ts";
+import type {} from "#shared/endpoints/answers.ts";
+import {
+  Branding as BrandingFields,
+  type Company,
+  Dashboard,
+  PartnerSelf,
+  Payout,
+} from "#shared/endpoints/responses/partner.ts";
+import { Webhook } from "#shared/endpoints/responses/webhook.ts";
+import type { AnswersOf, SqlAnswer } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
 
 /** Who is signed in, and for whom. */
-export type Who = { email: string; partner_name: string };
+export const Who = z.object({ email: z.string(), partner_name: z.string() });
+export type Who = z.output<typeof Who>;
 
-export type Month = { month: string; kwh: number; ere_credits: number; active_customers: number };
+export type Figures = z.output<typeof Dashboard>;
+export type Month = Figures["months"][number];
+export type Partner = z.output<typeof PartnerSelf>;
+export type { Company, Webhook };
+export type Attempt = z.output<typeof WebhookAttempt>;
+export type LoggedEvent = SqlAnswer<"show_event">;
 
-/** As GET /partner/dashboard. */
-export type Figures = {
-  as_of: string;
-  customers_total: number;
-  customers_active: number;
-  drafts: Record<"invited" | "claimed" | "expired" | "conflict" | "active", number>;
-  chargers_total: number;
-  kwh_total: number;
-  kwh_this_month: number;
-  ere_estimated: number;
-  partner_share_estimated_eur: number;
-  months: Month[];
-};
+/** What an invoice in the partner's name still needs: private.why_no_invoice. */
+export const InvoicesNeed = z
+  .enum(["vat_regime_missing", "vat_number_missing", "vat_number_not_dutch", "vat_number_dutch", "address_missing"])
+  .nullable();
 
 /** What a partner should look at, of its newest drafts and customers; `all` where there are no more. */
-export type Attention = {
-  drafts: { examined: number; all: boolean } & Record<"conflict" | "ean" | "expiring", number>;
-  customers: { examined: number; all: boolean } & Record<"without_charger" | "without_mid" | "rejected", number>;
-  webhooks: { disabled: number; failing: number };
-  account_missing: boolean;
-  invoices_need: Settings["invoices_need"];
+const Attention = z.object({
+  drafts: z.object({
+    examined: z.number(),
+    all: z.boolean(),
+    conflict: z.number(),
+    ean: z.number(),
+    expiring: z.number(),
+  }),
+  customers: z.object({
+    examined: z.number(),
+    all: z.boolean(),
+    without_charger: z.number(),
+    without_mid: z.number(),
+    rejected: z.number(),
+  }),
+  webhooks: z.object({ disabled: z.number(), failing: z.number() }),
+  account_missing: z.boolean(),
+  invoices_need: InvoicesNeed,
   /** Customers that may be signed up in 30 days, and how many of them still. */
-  cap: number;
-  cap_left: number;
-};
+  cap: z.number(),
+  cap_left: z.number(),
+});
+export type Attention = z.output<typeof Attention>;
 
-export type Start = {
-  who: Who;
+const Start = z.object({
+  who: Who,
   /** Null until somebody has counted them: the first reader, or the worker where that reader's time ran out. */
-  figures: Figures | null;
-  attention: Attention;
-};
+  figures: Dashboard.nullable(),
+  payouts: z.array(Payout),
+  attention: Attention,
+});
+export type Start = z.output<typeof Start>;
 
-export type Company = Record<
-  "name" | "kvk" | "vat" | "street" | "house_number" | "postal_code" | "city",
-  string | null
->;
-
-/** As GET /partner/me. */
-export type Partner = {
-  name: string;
-  return_url: string | null;
-  company: Company;
-  payout: { iban_masked: string | null; account_holder: string | null };
-  branding: Record<"display_name" | "logo_url" | "primary_color" | "reply_to", string | null>;
-  api_key: { prefix: string; last4: string; created_at: string; last_used_at: string | null } | null;
-};
-
-export type Settings = {
-  who: Who;
+const Settings = z.object({
+  who: Who,
   /** Within the last 15 minutes, as what moves money or shows a secret needs. */
-  signed_in_recently: boolean;
-  partner: Partner;
+  signed_in_recently: z.boolean(),
+  partner: PartnerSelf,
   /** Until when nothing is paid to a new account number. */
-  iban_held_until: string | null;
-  /** What an invoice in the partner's name still needs: private.why_no_invoice. */
-  invoices_need:
-    | "vat_regime_missing"
-    | "vat_number_missing"
-    | "vat_number_not_dutch"
-    | "vat_number_dutch"
-    | "address_missing"
-    | null;
-  webhooks: { enabled: number; disabled: number };
-};
+  iban_held_until: z.string().nullable(),
+  invoices_need: InvoicesNeed,
+  webhooks: z.object({ enabled: z.number(), disabled: z.number() }),
+});
+export type Settings = z.output<typeof Settings>;
 
 /** A row of the audit log that the partner's people, its key or the operator left. */
-export type Change = {
-  at: string;
-  action: string;
-  by: "person" | "key" | "operator";
+const Change = z.object({
+  at: z.string(),
+  action: z.string(),
+  by: z.enum(["person", "key", "operator"]),
   /** Of the person; null where their login is gone. */
-  email: string | null;
+  email: z.string().nullable(),
   /** What it was about: a draft, a webhook or a manager that is still there, by name. */
-  about: string | null;
-  subject_id: string | null;
-  details: Record<string, unknown>;
-};
+  about: z.string().nullable(),
+  subject_id: z.string().nullable(),
+  details: z.record(z.string(), z.unknown()),
+});
+export type Change = z.output<typeof Change>;
 
-export type Log = { who: Who; total: number; changes: Change[]; before: string | null };
+/** The total is counted for a page, and not for a file. */
+const Log = z.object({
+  who: Who,
+  total: z.number().nullable(),
+  changes: z.array(Change),
+  before: z.string().nullable(),
+});
+export type Log = z.output<typeof Log>;
 
 /** Settings of how a partner looks, and what is made of them. */
-export type Branding = {
-  who: Who;
-  branding: Record<"display_name" | "primary_color" | "reply_to", string | null>;
-  brand: Brand;
-};
+const Branding = z.object({ who: Who, branding: BrandingFields, brand: Brand });
+export type Branding = z.output<typeof Branding>;
 
-/** An endpoint, as GET /partner/webhooks. */
-export type Webhook = {
-  id: string;
-  url: string;
-  types: string[];
-  status: "enabled" | "disabled";
-  disabled_reason: string | null;
-  failing_since: string | null;
-  last_error: string | null;
-};
+const Webhooks = z.object({ who: Who, signed_in_recently: z.boolean(), webhooks: z.array(Webhook) });
+export type Webhooks = z.output<typeof Webhooks>;
 
-export type Attempt = {
-  event_id: string;
-  type: string;
-  attempt: number;
-  at: string;
-  status: number | null;
-  /** How long the receiver took. */
-  ms: number | null;
-  error: string | null;
-  next_attempt_at: string | null;
-};
-
-export type Webhooks = { who: Who; signed_in_recently: boolean; webhooks: Webhook[] };
-
-export type OneWebhook = {
-  who: Who;
-  signed_in_recently: boolean;
-  webhook: Webhook;
+const OneWebhook = z.object({
+  who: Who,
+  signed_in_recently: z.boolean(),
+  webhook: Webhook,
   /** Until when the secret before this one signs too. */
-  previous_until: string | null;
-  retries: { waiting: number; given_up: number };
+  previous_until: z.string().nullable(),
+  retries: z.object({ waiting: z.number(), given_up: z.number() }),
   /** Of the last 30 days; attempts are the newest of them. */
-  attempts_total: number;
-  attempts: Attempt[];
+  attempts_total: z.number(),
+  attempts: z.array(WebhookAttempt),
+});
+export type OneWebhook = z.output<typeof OneWebhook>;
+
+export const ANSWERS = {
+  show_portal_start: Start,
+  read_portal_settings: Settings,
+  read_portal_log: Log,
+  read_portal_branding: Branding,
+  read_portal_webhooks: Webhooks,
+  read_portal_webhook: OneWebhook,
+  revoke_partner_key: z.object({ ok: z.literal(true), revoked: z.boolean() }),
+  set_partner_return_url: z.object({ ok: z.boolean() }),
 };
-
-/** As GET /partner/events/{event_id}. */
-export type LoggedEvent = { id: string; type: string; created_at: string; sequence: number; data: unknown };
-
-declare module "../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_settings: Settings;
-    read_portal_log: Log;
-    read_portal_branding: Branding;
-    read_portal_webhooks: Webhooks;
-    read_portal_webhook: OneWebhook;
-    revoke_partner_key: { revoked: boolean };
-    set_partner_return_url: { ok: boolean };
-    replay_webhook: { events: number };
-    ping_webhook: { ping: string };
-    read_ping: { ok: boolean; attempt: Attempt } | null;
-    show_event: LoggedEvent;
-  }
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

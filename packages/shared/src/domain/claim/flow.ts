@@ -1,15 +1,19 @@
 import { hashSecret, newCode } from "#shared/auth/tokens.ts";
-import type { Brand } from "#shared/domain/brand.ts";
+import type { Brand } from "#shared/domain/answers.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Call, SqlAnswer } from "#shared/foundation/answers.ts";
 import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import type { SealedIban } from "#shared/values/iban.ts";
 import type { Locale } from "#shared/values/locale.ts";
+import type { Claim } from "./answers.ts";
 import { claimKey, claimToken } from "./links.ts";
 import { makeLogin } from "./login.ts";
 import { CLAIM_SQL, type StepName } from "./model.ts";
+
+type Name = (typeof CLAIM_SQL)[number];
 
 /** The steps that can be put off until after the signature, and what they ask can be changed then. */
 export type LaterStep = "payout" | "charger";
@@ -63,7 +67,7 @@ export class ClaimFlow {
   readonly draft_id: string;
   /** From the link they opened, which may have an older key: cookies and codes are bound to it. */
   readonly token: string;
-  readonly #run: ReturnType<typeof callFor<(typeof CLAIM_SQL)[number]>>;
+  readonly #run: Call<Name>;
 
   /** `kind` is who acts, for the audit log: somebody with the link, or a sandbox helper that plays the customer. */
   constructor(
@@ -82,12 +86,12 @@ export class ClaimFlow {
     this.#run = callFor({ id: "a claim", sql: CLAIM_SQL, needs: { login: makeLogin } }, environment, caller);
   }
 
-  async #call<Answer>(name: (typeof CLAIM_SQL)[number], request: object): Promise<Answer> {
+  async #call<Called extends Name>(name: Called, request: object): Promise<SqlAnswer<Called>> {
     return JSON.parse(await this.#run(name, { draft_id: this.draft_id, ...request }));
   }
 
   /** What private.claim_view shows of the draft: {address_hash, session, step, brand}. */
-  open<View>(about: { address_hash: string; session: ClaimProof | null }): Promise<View> {
+  open(about: { address_hash: string; session: ClaimProof | null }): Promise<Claim> {
     return this.#call("open_claim", about);
   }
 
@@ -111,7 +115,7 @@ export class ClaimFlow {
    * Proves the address by its code, and gives what open() does, as a refusal does: `claim`. Makes the customer's login
    * if there is none. A `browser` with a secret may send its code twice.
    */
-  prove<View>(code: string, address_hash: string, browser?: string): Promise<View> {
+  prove(code: string, address_hash: string, browser?: string): Promise<Claim> {
     return this.#call("prove_claim", { address_hash, ...this.#hashesOf(code, "prove", browser) });
   }
 

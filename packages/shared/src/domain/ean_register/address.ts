@@ -1,4 +1,5 @@
-import type { EanRegisterAddress, PartialAddress } from "./types.ts";
+import type { EanRegisterAddress } from "#shared/domain/answers.ts";
+import type { PartialAddress } from "./types.ts";
 
 /** "a", "A", "-A" and " A" are one addition; "" is none. Registers, customers and the BAG each write their own form. */
 export function sameForm(text: string | null | undefined): string {

@@ -1,10 +1,10 @@
+import type { EanRegisterAddress } from "#shared/domain/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { isPlain } from "#shared/values/text.ts";
 import { addressKey, isWhole, sameForm } from "./address.ts";
 import type {
   CodeboekLimits,
   EanRegister,
-  EanRegisterAddress,
   EanRegisterAnswer,
   EanRegisterConfig,
   PartialAddress,

@@ -1,5 +1,6 @@
+import type { EanRegisterPoint } from "#shared/domain/answers.ts";
 import { addressKey } from "./address.ts";
-import type { EanRegisterAnswer, EanRegisterPoint, PartialAddress, UnavailableReason } from "./types.ts";
+import type { EanRegisterAnswer, PartialAddress, UnavailableReason } from "./types.ts";
 
 const testValues = "8716870000000000";
 const cities = [

@@ -1,18 +1,7 @@
-export type EanRegisterAddress = {
-  postal_code: string;
-  house_number: number;
-  house_number_addition: string | null;
-};
+import type { EanRegisterAddress, EanRegisterPoint } from "#shared/domain/answers.ts";
 
 /** An address of which the caller may know only a part; the database has the rest. */
 export type PartialAddress = { [part in keyof EanRegisterAddress]?: EanRegisterAddress[part] | undefined };
-
-export type EanRegisterPoint = {
-  ean_code: string;
-  street: string | null;
-  city: string | null;
-  house_number_addition: string | null;
-};
 
 /** Why there is no answer. `silent` and the sandbox's `timeout` are test values; the others are real failures. */
 export type UnavailableReason =

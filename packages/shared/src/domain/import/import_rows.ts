@@ -1,9 +1,12 @@
 import { claimLinks } from "#shared/domain/claim/links.ts";
+import type { Call, Json } from "#shared/foundation/answers.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { loadNumberingPlans } from "#shared/values/phone.ts";
+import type {} from "./answers.ts";
+import type { Imported } from "./imported.ts";
 import { type DraftLookup, lookUp } from "./look_up.ts";
-import { COUNTERS, type Import, type Imported, type ImportSql, MAX_ROWS } from "./model.ts";
+import { COUNTERS, type Import, type ImportSql, MAX_ROWS } from "./model.ts";
 import { type DraftRow, readRow } from "./rows.ts";
 
 /** Reads each row by itself, the first of them as row 1. */
@@ -41,25 +44,25 @@ export function importInput(
 /** Makes drafts of rows: reads each by itself, lets one statement judge and store them all, looks EANs up where asked to. */
 export async function importRows(
   environment: Environment,
-  call: (name: ImportSql, input: object) => Promise<string>,
+  call: Call<ImportSql>,
   asked: Import,
-): Promise<string> {
-  const { rows, source, dry_run, more = 0 } = asked;
+): Promise<Json<unknown> | Imported> {
+  const { rows, source, more = 0 } = asked;
   const read = await readRows(environment, { ...asked, rows: rows.slice(0, MAX_ROWS) });
   const answer = await call("import_drafts", {
     ...importInput(environment, read, asked),
     over_request_limit: Math.max(rows.length - MAX_ROWS, 0) + more,
   });
-  if (source !== "api" || dry_run) return answer;
-  const imported = JSON.parse(answer) as Imported;
+  if (source !== "api") return answer;
+  const imported = JSON.parse(answer);
+  if (imported.dry_run) return answer;
   const waiting = lookupsOf(read, imported);
   if (waiting.length === 0) return answer;
   const results = await lookUp(environment, waiting);
-  type Recorded = { draft_id: string; ean_status: string; ean_candidates: number };
-  const recorded = JSON.parse(await call("record_draft_lookups", results)) as (Recorded | null)[];
+  const recorded = JSON.parse(await call("record_draft_lookups", results));
   const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
   for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id));
-  return JSON.stringify(imported);
+  return imported;
 }
 
 /** The addresses to look up, in the order of the rows: of the drafts that wait for it. */

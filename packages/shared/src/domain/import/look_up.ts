@@ -1,5 +1,6 @@
+import type { EanRegisterAddress } from "#shared/domain/answers.ts";
 import { eanRegisterOf } from "#shared/domain/ean_register/ean_register.ts";
-import type { EanRegisterAddress, EanRegisterAnswer } from "#shared/domain/ean_register/types.ts";
+import type { EanRegisterAnswer } from "#shared/domain/ean_register/types.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { workThrough } from "#shared/foundation/work_through.ts";
 

@@ -19,38 +19,6 @@ export const COUNTERS = [
   "charger_claimed",
 ] as const;
 
-/** The response of an import, as in the specification; the partner function has the schema with its descriptions. */
-export type Imported = {
-  ok: true;
-  dry_run: false;
-  added: number;
-  batch_id: string;
-  created: {
-    row: number;
-    sheet_row: number | null;
-    draft_id: string;
-    email: string;
-    external_ref: string | null;
-    claim_url: string;
-    ean_status: string;
-    ean_candidates: number;
-  }[];
-  address_ignored: { email: string; reason: string }[];
-  ean_ignored: { email: string; reason: string }[];
-  invite_ignored: { email: string; reason: string }[];
-  claim_urls: { email: string; claim_url: string }[];
-  referral_codes: { email: string; code: string; matched: boolean }[];
-  rejected: {
-    email: string | null;
-    reason: (typeof COUNTERS)[number];
-    row: number;
-    sheet_row: number | null;
-    detail?: string;
-  }[];
-  skipped: Record<string, number>;
-  cap: { rolling_days: number; rolling_cap: number; remaining_before: number };
-};
-
 /** The input of an import. */
 export type Import = {
   rows: unknown[];

@@ -1,5 +1,6 @@
 import { html, raw } from "hono/html";
-import { type Brand, logoPath, type ShownLogo, shadesOf } from "#shared/domain/brand.ts";
+import type { Brand, ShownLogo } from "#shared/domain/answers.ts";
+import { logoPath, shadesOf } from "#shared/domain/brand.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { en } from "./en.ts";

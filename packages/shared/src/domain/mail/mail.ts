@@ -1,8 +1,8 @@
-import type { Brand, ShownLogo } from "#shared/domain/brand.ts";
+import type { Brand, Farewell, ShownLogo } from "#shared/domain/answers.ts";
 import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
-import { type Farewell, farewellLines, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
+import { farewellLines, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
 
 /** Who is written to, about which CPO: in the service's name, under the CPO's logo. */
 type Signatory = { full_name: string; partner_name: string; logo?: ShownLogo | null };

@@ -1,4 +1,4 @@
-import type { Brand } from "#shared/domain/brand.ts";
+import type { Brand, Farewell } from "#shared/domain/answers.ts";
 import { longDate, longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { GateFor } from "#shared/values/gates.ts";
 import type { Locale } from "#shared/values/locale.ts";
@@ -168,16 +168,6 @@ function contentOf(
     }
   }
 }
-
-/** What closing an account meant, as private.own_end tells it. Days are calendar days; `month` is the first of this month. */
-export type Farewell = {
-  accounts: number;
-  balance_eur: number;
-  lost_kwh: number;
-  month: string;
-  month_kwh: number;
-  kept_until: string | null;
-};
 
 /** The sentences of the farewell page, and of its mail. */
 export function farewellLines(end: Farewell, locale: Locale): string[] {

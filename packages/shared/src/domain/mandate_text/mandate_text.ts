@@ -1,35 +1,12 @@
+import type { OpenFacts, Period } from "#shared/domain/answers.ts";
 import type { Locale } from "#shared/values/locale.ts";
-import type { AccountType } from "#shared/values/models.ts";
 import { en } from "./en.ts";
 import { type MandateWords, nl } from "./nl.ts";
 
 export const MANDATE_WORDS: Readonly<Record<Locale, MandateWords>> = { nl, en };
 
-/** What private.connection_facts gives, with the years that were chosen: the text is composed of nothing else, so that the same facts give the same text. */
-export type Facts = {
-  partner_name: string;
-  type: AccountType;
-  company_name: string | null;
-  kvk: string | null;
-  full_name: string;
-  email: string | null;
-  ean_code: string;
-  street: string | null;
-  house_number: number;
-  house_number_addition: string | null;
-  postal_code: string;
-  city: string | null;
-  /** What the customer pays of what their ERE yield, in percent: no part of the text, but of what is agreed to. */
-  fee_pct: number;
-  /** For a claim: the hash of all other answers, so that none changes between reading and signing. */
-  besides?: string;
-} & Period;
-
-/** Years that a mandate can be signed for, as private.mandate_periods gives them; calendar days. */
-export type Period = { validity_years: 1 | 3 | 5; valid_from: string; valid_until: string };
-
-/** The facts before the years are chosen. */
-export type OpenFacts = Omit<Facts, keyof Period>;
+/** The facts with the years that were chosen: the text is composed of nothing else, so that the same facts give the same text. */
+export type Facts = OpenFacts & Period;
 
 /** The service that is authorised, as the text names it. */
 type Service = { name: string; email: string };

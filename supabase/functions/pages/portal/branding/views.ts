@@ -1,4 +1,5 @@
-import { type Brand, shadesOf } from "#shared/domain/brand.ts";
+import type { Brand } from "#shared/domain/answers.ts";
+import { shadesOf } from "#shared/domain/brand.ts";
 import { fileInput, textInput } from "../../kit/fields.ts";
 import { type Html, showLogo, showSender } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";

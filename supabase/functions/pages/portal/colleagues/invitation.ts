@@ -6,9 +6,10 @@ import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import { readCode } from "../../kit/code.ts";
 import type { Handler, PageAnswer } from "../../kit/page_request.ts";
 import { onSignIn, type PortalRequest } from "../request.ts";
-import { closedInvitationPage, invitationCodePage, invitationPage, type Opened } from "./views.ts";
+import type { Invitation } from "./model.ts";
+import { closedInvitationPage, invitationCodePage, invitationPage } from "./views.ts";
 
-type Invited = { token: string; path: string; opened: Opened };
+type Invited = { token: string; path: string; opened: Invitation };
 
 /** A page of an invitation that is open; any other says how it stands. */
 const onInvitation = (run: (request: PortalRequest, invited: Invited) => PageAnswer): Handler =>

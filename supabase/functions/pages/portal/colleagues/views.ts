@@ -1,34 +1,16 @@
 import { codeInput, textInput } from "../../kit/fields.ts";
 import { type Html, layout } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import type {} from "../../kit/page_request.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
-import type { Who } from "../model.ts";
 import type { PortalFrame } from "../request.ts";
 import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
 import { WORDS } from "../words.ts";
+import type { Colleagues, Invitation } from "./model.ts";
 
 export const COLLEAGUES = "/settings/colleagues";
-
-/** As api.read_portal_colleagues answers. */
-export type Colleagues = {
-  who: Who;
-  own_id: string;
-  signed_in_recently: boolean;
-  managers: { user_id: string; email: string; since: string; last_sign_in_at: string | null }[];
-  invitations: { id: string; email: string; expires_at: string }[];
-};
-
-/** The answer of api.open_invitation; for an unknown link only the state. */
-export type Opened = {
-  state: "open" | "used" | "withdrawn" | "expired" | "unknown";
-  email: string;
-  partner_name: string;
-  code_sent: boolean;
-};
 
 const onDay = ({ words }: PortalFrame, moment: string) =>
   new Intl.DateTimeFormat(words.date_locale, { dateStyle: "medium", timeZone: "Europe/Amsterdam" }).format(
@@ -109,7 +91,7 @@ export function removePage(frame: PortalFrame, colleagues: Colleagues, id: strin
 export function invitationPage(
   frame: PortalFrame,
   path: string,
-  opened: Opened,
+  opened: Invitation,
   form_token: string,
   other: boolean,
 ): Html {
@@ -129,7 +111,7 @@ ${formToken(form_token)}
 export function invitationCodePage(
   frame: PortalFrame,
   path: string,
-  { email }: Opened,
+  { email }: Invitation,
   form_token: string,
   error: string | undefined,
 ): Html {
@@ -156,15 +138,4 @@ ${formToken(form_token)}
 export function closedInvitationPage(frame: PortalFrame, state: "used" | "withdrawn" | "expired" | "elsewhere"): Html {
   const words = WORDS[frame.locale].invitation;
   return kindPage(frame, words[state], state === "used" ? onward(frame.to("/sign-in"), words.sign_in) : html``);
-}
-
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_colleagues: Colleagues;
-    open_invitation: Opened;
-    invite_manager: { invited: boolean | null };
-    withdraw_manager_invitation: { withdrawn: boolean };
-    remove_manager: { removed: boolean };
-    accept_invitation: { email: string; accepted: boolean };
-  }
 }

@@ -1,59 +1,41 @@
-import type {} from "../../kit/page_request.ts";
-import type { DraftStatus } from "../drafts/model.ts";
-import type { Who } from "../model.ts";
+import { AttributedCustomer } from "#shared/endpoints/responses/customer.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { DraftStatus } from "../drafts/model.ts";
+import { Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_customers.sql answer. */
 
-/** As GET /partner/customers; who it is only where the partner may know. */
-export type Customer = {
-  customer_ref: string;
-  external_ref: string | null;
-  naam?: string | null;
-  email?: string | null;
-  phone?: string | null;
-  postal_code?: string | null;
-  street?: string | null;
-  house_number?: string | null;
-  registration_status?: "concept" | "ingediend" | "goedgekeurd" | "afgekeurd" | null;
-  city: string | null;
-  attached_month: string;
-  is_active: boolean;
-  effective_fee_pct: number;
-  partner_share_pct: number;
-  source: "partner_upload" | "partner_invite" | "referral_link" | "referral_code" | "oauth_consent" | "manual";
-  type: "particulier" | "zakelijk" | "vve";
-  charger_brand: string | null;
-  charger_model: string | null;
-  charger_mid_eligible: boolean | null;
-  charger_count: number;
-};
+export type Customer = z.output<typeof AttributedCustomer>;
 
-export type Customers = {
-  who: Who;
+const Customers = z.object({
+  who: Who,
   /** Of all customers, or of those of a month; null where something else is looked for. */
-  counted: { total: number; before: number } | null;
+  counted: z.object({ total: z.number(), before: z.number() }).nullable(),
   /** Customers on this page and the pages after it, as far as we searched. */
-  found: number;
-  searched_all: boolean;
-  customers: Customer[];
-  more_after: string | null;
-};
+  found: z.number(),
+  searched_all: z.boolean(),
+  customers: z.array(AttributedCustomer),
+  more_after: z.string().nullable(),
+});
+export type Customers = z.output<typeof Customers>;
 
-export type OneCustomer = {
-  who: Who;
-  customer: Customer;
-  draft: {
-    draft_id: string;
-    status: DraftStatus;
-    created_at: string;
-    invited_at: string | null;
-    claimed_at: string | null;
-  } | null;
-};
+const OneCustomer = z.object({
+  who: Who,
+  customer: AttributedCustomer,
+  draft: z
+    .object({
+      draft_id: z.string(),
+      status: DraftStatus,
+      created_at: z.string(),
+      invited_at: z.string().nullable(),
+      claimed_at: z.string().nullable(),
+    })
+    .nullable(),
+});
+export type OneCustomer = z.output<typeof OneCustomer>;
 
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_customers: Customers;
-    read_portal_customer: OneCustomer;
-  }
+export const ANSWERS = { read_portal_customers: Customers, read_portal_customer: OneCustomer };
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

@@ -7,7 +7,8 @@ import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { type Draft, numberOf, type OneDraft } from "./model.ts";
+import type { Draft, OneDraft } from "./model.ts";
+import { numberOf } from "./number.ts";
 
 /** Where in the list the reader came from, as an address says it. */
 type Here = Record<string, string>;

@@ -1,7 +1,8 @@
 import { type Cell, dayOf } from "../../kit/csv.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { type Draft, numberOf } from "./model.ts";
+import type { Draft } from "./model.ts";
+import { numberOf } from "./number.ts";
 
 /** The columns of the file of drafts. */
 export function columnsOf(frame: PortalFrame): Cell[] {

@@ -1,59 +1,72 @@
-import type {} from "../../kit/page_request.ts";
-import type { Figures, Who } from "../model.ts";
+import { Dashboard } from "#shared/endpoints/responses/partner.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { DraftEanStatus } from "#shared/values/draft_ean_status.ts";
+import { AccountType } from "#shared/values/models.ts";
+import { Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_drafts.sql answer. */
 
-export type DraftStatus = keyof Figures["drafts"];
+export const DraftStatus = Dashboard.shape.drafts.keyof();
+export type DraftStatus = z.output<typeof DraftStatus>;
 
-export type Draft = {
-  draft_id: string;
-  status: DraftStatus;
-  type: "particulier" | "zakelijk" | "vve";
-  name: string | null;
-  email: string;
-  external_ref: string | null;
-  city: string | null;
-  ean_status: "pending" | "resolved" | "ambiguous" | "not_found" | "provided" | "no_address" | "failed";
-  ean_candidates: number;
-  created_at: string;
-  invited_at: string | null;
-  claimed_at: string | null;
-  expires_at: string;
-};
+const Draft = z.object({
+  draft_id: z.string(),
+  status: DraftStatus,
+  type: AccountType,
+  name: z.string().nullable(),
+  email: z.string(),
+  external_ref: z.string().nullable(),
+  city: z.string().nullable(),
+  ean_status: DraftEanStatus,
+  ean_candidates: z.number(),
+  created_at: z.string(),
+  invited_at: z.string().nullable(),
+  claimed_at: z.string().nullable(),
+  expires_at: z.string(),
+});
+export type Draft = z.output<typeof Draft>;
 
-/** What the log of changes calls a draft, also once it is withdrawn and its data is gone. */
-export const numberOf = (draft_id: string): string => draft_id.slice(0, 8);
-
-export type Drafts = {
-  who: Who;
-  drafts: Draft[];
+const Drafts = z.object({
+  who: Who,
+  drafts: z.array(Draft),
   /** How many were found among those that were searched, and how many of each status whatever status is asked for. */
-  total: number;
-  counts: Partial<Record<DraftStatus, number>>;
+  total: z.number(),
+  counts: z.partialRecord(DraftStatus, z.number()),
   /** Where the older ones begin that were not searched. */
-  more_after: string | null;
-};
+  more_after: z.string().nullable(),
+});
+export type Drafts = z.output<typeof Drafts>;
 
 /** Whether the customer may be mailed once more: private.draft_mailing. */
-export type MailingState = "may" | "too_soon" | "mail_limit" | "enough" | "opted_out" | "not_claimable";
+const MailingState = z.enum(["may", "too_soon", "mail_limit", "enough", "opted_out", "not_claimable"]);
+export type MailingState = z.output<typeof MailingState>;
 
-export type OneDraft = {
-  who: Who;
-  draft: Draft;
-  mailing: { state: MailingState; last_at: string | null; again_at: string | null; by_hand: number };
-  claim_url: string | null;
+const OneDraft = z.object({
+  who: Who,
+  draft: Draft,
+  mailing: z.object({
+    state: MailingState,
+    last_at: z.string().nullable(),
+    again_at: z.string().nullable(),
+    by_hand: z.number(),
+  }),
+  claim_url: z.string().nullable(),
   /** Of whom it became. */
-  customer_ref: string | null;
+  customer_ref: z.string().nullable(),
+});
+export type OneDraft = z.output<typeof OneDraft>;
+
+const Withdrawn = z.object({ withdrawn: z.number(), kept: z.number() });
+export type Withdrawn = z.output<typeof Withdrawn>;
+
+export const ANSWERS = {
+  read_portal_drafts: Drafts,
+  read_portal_draft: OneDraft,
+  invite_draft_again: z.object({ state: MailingState }),
+  invite_drafts_again: z.object({ sent: z.number(), not_sent: z.number() }),
+  withdraw_drafts: Withdrawn,
 };
-
-export type Withdrawn = { withdrawn: number; kept: number };
-
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_drafts: Drafts;
-    read_portal_draft: OneDraft;
-    invite_draft_again: { state: MailingState };
-    invite_drafts_again: { sent: number; not_sent: number };
-    withdraw_drafts: Withdrawn;
-  }
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

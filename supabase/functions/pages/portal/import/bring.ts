@@ -16,7 +16,8 @@ import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { type Cap, fileOf, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
+import { fileOf, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
+import type { Cap } from "./model.ts";
 
 const FILE = "/import";
 const ONE = "/import/customer";

@@ -1,16 +1,16 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { claimLinks } from "#shared/domain/claim/links.ts";
-import { type Imported, MAX_IMPORT } from "#shared/domain/import/model.ts";
+import { MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { DraftRow, RawRow } from "#shared/domain/import/rows.ts";
 import type { Customers, Table } from "#shared/domain/import/table.ts";
 import { MAX_ROWS } from "#shared/domain/sheet/model.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
-import type {} from "../../kit/page_request.ts";
 import { isId } from "../../kit/routes.ts";
 import type { Who } from "../model.ts";
 import type { PortalRequest } from "../request.ts";
 import { WORDS } from "../words.ts";
+import type { Cap, State, Verdict } from "./model.ts";
 
 /** Rows that may be looked at and imported in one go, in stretches of as many as a request of the API may bring. */
 export const MOST_ROWS = MAX_ROWS;
@@ -21,27 +21,13 @@ export type Brought = {
   message: string | null;
 } & ({ table: Table; chosen?: (string | null)[]; unagreed?: true } | { rows: RawRow[] }); // `unagreed`: nothing of it is shown before they confirm that its customers agreed
 
-export type Cap = { rolling_days: number; rolling_cap: number; remaining: number };
-
-/** How far an import is; send_invite is null until it was confirmed, and all is null where it is kept no more. */
-export type State = { row_count: number; rows_done: number; send_invite: boolean | null };
-
-/** What became, or would become, of a row. */
-export type Verdict = {
-  row: number;
-  reason: Imported["rejected"][number]["reason"] | null;
-  ean_status?: string;
-  /** Of those who were not mailed, as long as they have not begun. */
-  claim_url?: string | null;
-};
-
 export type Kept = {
   id: string;
   brought: Brought;
   customers: Customers;
   read: DraftRow[];
   /** The first row of each address that can be read, from 1. */
-  first_rows: Map<string | null, number>;
+  firstRows: Map<string | null, number>;
   state: State;
   /** Of the rows that are done. */
   outcomes: Verdict[];
@@ -97,13 +83,13 @@ export async function readKept(request: PortalRequest): Promise<{ who: Who; cap:
   const customers = await customersIn(brought);
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
   const read = await readRows(environment, { ...customers, source: brought.source });
-  const first_rows = new Map(
+  const firstRows = new Map(
     read
       .filter(({ reason }) => !reason)
       .map(({ email, place }): [string | null, number] => [email, place])
       .toReversed(),
   );
-  return { who, cap, kept: { id, brought, customers, read, first_rows, state: found.state, outcomes: found.outcomes } };
+  return { who, cap, kept: { id, brought, customers, read, firstRows, state: found.state, outcomes: found.outcomes } };
 }
 
 async function customersIn(brought: Brought): Promise<Customers> {
@@ -113,12 +99,4 @@ async function customersIn(brought: Brought): Promise<Customers> {
   const customers = customersOf(brought.table, brought.chosen);
   if (!brought.chosen) suggestColumns(customers, brought.table.rows);
   return customers;
-}
-
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_import: { who: Who; cap: Cap; import: { sealed: Sealed; state: State; outcomes: Verdict[] } | null };
-    look_at_import: Verdict[];
-    import_stretch: State;
-  }
 }

@@ -17,7 +17,8 @@ import type { Who } from "../model.ts";
 import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { agreed, COLUMNS, consentTick } from "./bring.ts";
-import { type Cap, type Kept, keep, readKept, type State, type Verdict } from "./kept.ts";
+import { type Kept, keep, readKept } from "./kept.ts";
+import type { Cap, State, Verdict } from "./model.ts";
 
 /** How long one click works; what is left waits for the next. */
 const CONFIRM_MS = 15_000;
@@ -43,9 +44,7 @@ async function wouldBe(request: PortalRequest, { id, brought, read, outcomes }: 
   const { source } = brought;
   const rows = importInput(request.environment, read, { source, send_invite: false, dry_run: true, consent: true });
   const found = await request.own("look_at_import", { id, ...rows });
-  return found
-    .map((verdict) => ({ ...verdict, reason: verdict.reason ?? null }))
-    .toSorted((one, other) => one.row - other.row);
+  return found.map((verdict): Verdict => ({ reason: null, ...verdict })).toSorted((one, other) => one.row - other.row);
 }
 
 /** Nobody can be signed up before somebody says which column has the addresses. */
@@ -162,7 +161,7 @@ const nameOf = (read: DraftRow | undefined): string => String(read?.name ?? read
 /** What would happen to a row, or happened, in the reader's language. */
 function said(
   frame: PortalFrame,
-  { brought, customers, read, first_rows, state }: Kept,
+  { brought, customers, read, firstRows, state }: Kept,
   verdict: Verdict,
 ): { label: string; notes: string[] } {
   const { bring: words } = WORDS[frame.locale];
@@ -172,7 +171,7 @@ function said(
     const header = waitsFor(customers, row, verdict);
     if (header !== null) return { label: words.look.waits(shortened(header)), notes };
     if (row?.wrong) notes.push(`${headingOf(customers, words, row.wrong.column)} ${words.wrong[row.wrong.what]}.`);
-    const first = first_rows.get(row?.email ?? "") ?? verdict.row;
+    const first = firstRows.get(row?.email ?? "") ?? verdict.row;
     if (verdict.reason === "already_drafted" && first < verdict.row)
       return { label: words.table.twice(String(customers.sheet_rows[first - 1] ?? first)), notes };
     return { label: words.reason[verdict.reason], notes };

@@ -1,48 +1,25 @@
-import type { KeptDocument } from "#shared/domain/documents.ts";
-import type {} from "../../kit/page_request.ts";
-import type { Settings, Start, Who } from "../model.ts";
+import { Invoice } from "#shared/endpoints/responses/invoice.ts";
+import { Payout } from "#shared/endpoints/responses/partner.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { InvoicesNeed, Who } from "../model.ts";
 
-/** As GET /partner/payouts. */
-export type Payout = {
-  payout_id: string;
-  /** As 2026-Q2. */
-  period: string;
-  status: "pending" | "approved" | "paid" | "failed" | "none_due";
-  customers: number;
-  kwh: number;
-  ere_units: number;
-  partner_share_eur: number;
-  vat_eur: number;
-  paid_at: string | null;
-};
-
-/** As GET /partner/invoices. */
-export type Invoice = {
-  number: string;
-  period: string;
-  issued_on: string;
-  corrects: string | null;
-  net_eur: number;
-  vat_eur: number;
-  total_eur: number;
-};
+export type { Invoice, Payout };
 
 /** What api.read_portal_payouts answers. */
-export type Payouts = {
-  who: Who;
-  payouts: Payout[];
-  invoices: Invoice[];
-  fee_pct: number;
-  share_pct: number;
-  iban_last4: string | null;
-  iban_held_until: string | null;
-  invoices_need: Settings["invoices_need"];
-};
+const Payouts = z.object({
+  who: Who,
+  payouts: z.array(Payout),
+  invoices: z.array(Invoice),
+  fee_pct: z.number(),
+  share_pct: z.number(),
+  iban_last4: z.string().nullable(),
+  iban_held_until: z.string().nullable(),
+  invoices_need: InvoicesNeed,
+});
+export type Payouts = z.output<typeof Payouts>;
 
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_payouts: Payouts;
-    show_portal_start: Start & { payouts: Payout[] };
-    read_invoice: KeptDocument;
-  }
+export const ANSWERS = { read_portal_payouts: Payouts };
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

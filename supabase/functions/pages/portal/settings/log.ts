@@ -3,7 +3,7 @@ import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { numberOf } from "../drafts/model.ts";
+import { numberOf } from "../drafts/number.ts";
 import type { Change, Log } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
 import { type PortalFrame, signedIn } from "../request.ts";
@@ -46,13 +46,13 @@ function logPage(frame: PortalFrame, { who, total, changes, before: next }: Log,
 ${
   changes.length === 0
     ? html`<p>${words.none}</p>`
-    : html`<p class="quiet" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total))}</p>
+    : html`<p class="quiet" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total ?? 0))}</p>
 <ul class="pages">${changes.map(
         (change) =>
           html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,
       )}</ul>`
 }
-${pageLinks(bring.table, pagesOf(page, LIMIT, total, next !== null), (to) => frame.to(PAGE, { page: String(to) }))}
+${pageLinks(bring.table, pagesOf(page, LIMIT, total ?? 0, next !== null), (to) => frame.to(PAGE, { page: String(to) }))}
 ${changes.length > 0 ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}.csv`)}">${words.download}</a></p>` : ""}`,
   });
 }

@@ -1,44 +1,60 @@
-import type { Kind } from "#shared/domain/charging_in/file/columns.ts";
-import type { Sealed } from "#shared/values/sealed.ts";
-import type {} from "../../kit/page_request.ts";
-import type { Who } from "../model.ts";
+import { Sealed } from "#shared/domain/answers.ts";
+import { KINDS, type Kind } from "#shared/domain/charging_in/file/columns.ts";
+import type { AnswersOf } from "#shared/foundation/answers.ts";
+import { z } from "#shared/foundation/zod.ts";
+import { Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_uploads.sql answer. */
 
-export type RowResult = {
-  row: number;
-  sheet_row: number;
-  status: string;
-  reason?: string;
-  column?: string;
-  counted?: boolean;
-  not_counted?: string;
-  flags?: string[];
-};
+const RowResult = z.object({
+  row: z.number(),
+  sheet_row: z.number(),
+  status: z.string(),
+  period: z.string().exactOptional(),
+  connection_id: z.string().exactOptional(),
+  session_id: z.string().exactOptional(),
+  charging_session_id: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  column: z.string().exactOptional(),
+  counted: z.boolean().exactOptional(),
+  not_counted: z.string().exactOptional(),
+  flags: z.array(z.string()).exactOptional(),
+});
+export type RowResult = z.output<typeof RowResult>;
 
-export type Upload = {
-  upload_id: string | null;
-  kind: Kind;
-  rows: number;
-  columns: { header: string; field: string | null }[];
-  results: RowResult[];
-};
+/** As POST /v1/uploads. */
+const Upload = z.object({
+  upload_id: z.string().nullable(),
+  kind: z.enum(KINDS),
+  created_at: z.string().nullable(),
+  rows: z.number(),
+  columns: z.array(z.object({ header: z.string(), field: z.string().nullable() })),
+  counts: z.record(z.string(), z.number()),
+  results: z.array(RowResult),
+  idempotent: z.literal(true).exactOptional(),
+});
+/** What of it a page shows, stored or only judged. */
+export type Upload = Pick<z.output<typeof Upload>, "upload_id" | "kind" | "rows" | "columns" | "results">;
 
-export type Shown = {
-  who: Who;
-  clients: { id: string; name: string }[];
-  sealed: Sealed | null;
+/** The outcomes of a file of customers, which is kept in the same place and never shown here. */
+const OfImport = z.custom<never>(
+  (outcomes) => Array.isArray(outcomes) && outcomes.every((outcome) => !("sheet_row" in outcome)),
+);
+
+const Shown = z.object({
+  who: Who,
+  clients: z.array(z.object({ id: z.string(), name: z.string() })),
+  sealed: Sealed.nullable(),
   /** Of the first look at a kept file. */
-  judged: RowResult[] | null;
-  upload: Upload | null;
-};
+  judged: z.array(RowResult).or(OfImport).nullable(),
+  upload: Upload.extend({ file_name: z.string().nullable() }).nullable(),
+});
+export type Shown = z.output<typeof Shown>;
 
 /** A file as it is kept for an hour. */
 export type Kept = { file: string; file_name: string; client: string; kind: Kind | ""; decimal: "," | "." | "" };
 
-declare module "../../kit/page_request.ts" {
-  interface SqlAnswers {
-    read_portal_uploads: Shown;
-    portal_upload: Upload;
-  }
+export const ANSWERS = { read_portal_uploads: Shown, portal_upload: Upload };
+declare module "#shared/foundation/answers.ts" {
+  interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }
