@@ -81,7 +81,7 @@ test.each([
   ]).toEqual([]);
 });
 
-test("the documentation's code can be read on a light ground and on a dark one", () => {
+test("contract §6 the documentation's code can be read on a light ground and on a dark one", () => {
   const themes = [...DOCS_STYLE.matchAll(/:root \{ --code: (#\w{6});(.*) \}/g)];
   expect(themes).toHaveLength(2);
   for (const [, code = "", letters = ""] of themes)
