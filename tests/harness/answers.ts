@@ -120,16 +120,20 @@ export function listening(db: Db, heard: string[]): Db {
   };
 }
 
+/** Every endpoint, with the forms of its path. */
+const FORMS = SERVED.flatMap((surface) =>
+  (ENDPOINTS_OF.get(surface.slug) ?? []).map((endpoint) => ({
+    endpoint,
+    forms: pathsOf(surface, endpoint.path).map(
+      (path) => new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+    ),
+  })),
+);
+
 function endpointAt(method: string, path: string): Routed | undefined {
   const sent = path.replace(/%3A/gi, ":");
-  for (const surface of SERVED) {
-    for (const endpoint of ENDPOINTS_OF.get(surface.slug) ?? []) {
-      const fits = (declared: string) =>
-        new RegExp(`^${declared.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(sent);
-      if (endpoint.method === method && pathsOf(surface, endpoint.path).some(fits)) return endpoint;
-    }
-  }
-  return undefined;
+  const fits = (form: RegExp) => form.test(sent);
+  return FORMS.find(({ endpoint, forms }) => endpoint.method === method && forms.some(fits))?.endpoint;
 }
 
 /** The answer as its schema sees it: unknown keys are dropped, so a difference is something undeclared. */
