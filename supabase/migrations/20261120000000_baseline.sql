@@ -305,6 +305,11 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql immutable parallel safe
 return day::timestamp at time zone 'Europe/Amsterdam';
 
+-- The first day of the quarter of a day.
+create function private.quarter_of(day date) returns date
+language sql immutable parallel safe
+return date_trunc('quarter', day::timestamp)::date;
+
 -- The day after the last of a quarter, by its first.
 create function private.next_quarter(quarter date) returns date
 language sql immutable parallel safe
@@ -1972,8 +1977,8 @@ create index chargers_user on core.chargers (user_id, created_at) where user_id 
 select private.enable_tenant_policy('core.chargers', 'select, insert, update');
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
--- serves: GET /v1/chargers, newest first
-create index chargers_owner on core.chargers (partner_id, owner_id, created_at desc, id desc);
+-- serves: GET /v1/chargers, newest first. The tenant does not lead: as for core.delivered_months_quarter
+create index chargers_owner on core.chargers (owner_id, created_at desc, id desc);
 -- serves: a session that names its charger by serial number
 create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;
 
@@ -2606,8 +2611,9 @@ create table core.delivered_months (
   constraint delivered_months_status_known check (status in ('staged', 'outside_mandate', 'submitted',
                                                              'registered', 'rejected'))
 );
--- serves: the months of a quarter, for a booking
-create index delivered_months_period on core.delivered_months (partner_id, period);
+-- serves: the months of a quarter, for a booking. Neither tenant nor month leads: else the planner, while it has no
+-- statistics, looks a month up by it, and not by the primary key
+create index delivered_months_quarter on core.delivered_months (private.quarter_of(period), partner_id);
 comment on table core.delivered_months is 'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: deliveries no longer change it.';
 comment on column core.delivered_months.accepted_kwh is
@@ -10670,13 +10676,11 @@ begin
                 then 'already_delivered' end
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
-           where d.partner_id = tenant and d.period >= quarter and d.period < private.next_quarter(quarter)
+           where d.partner_id = tenant and private.quarter_of(d.period) = quarter
              and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
-   cross join lateral (
-     select * from core.connections c
-      where c.partner_id = tenant and c.id = q.connection_id
-          and (chosen is null or c.account_id = any (chosen)) offset 0) c
+    join core.connections c on c.partner_id = tenant and c.id = q.connection_id
+     and (chosen is null or c.account_id = any (chosen))
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant
                        and g.connection_id = c.id offset 0) g on true
    cross join lateral (
@@ -10717,9 +10721,9 @@ begin
                                     order by s.started_at) filter (where s.meter_start_wh is not null))[1] - sum(s.wh))
                         > greatest(1000, 0.02 * sum(s.wh)) as gap
                from core.charging_sessions s
-               join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
               where s.partner_id = tenant and s.connection_id = c.id and s.month = m.period and s.counted
-              group by s.charger_id, s.connector) e
+              group by s.charger_id, s.connector
+             having (select h.mid_eligible from core.chargers h where h.partner_id = tenant and h.id = s.charger_id)) e
       cross join lateral (
         select array_agg(n.value) as known from core.charger_names n
          where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector
@@ -10865,7 +10869,7 @@ begin
      where (partner is null or p.id = partner)
        and (exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
             or exists (select from core.delivered_months d
-                        where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted)
+                        where d.partner_id = p.id and private.quarter_of(d.period) = wanted
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop
@@ -11233,14 +11237,14 @@ declare
 begin
   -- names of quarters sort as their days do
   perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
-                            and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date),
+                            and named > private.quarter_name(private.quarter_of(private.today())),
     json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   return (
     with known as (
       select p, exists (select from core.delivered_months d
-                         where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
+                         where d.partner_id = p.id and private.quarter_of(d.period) = wanted)
                 or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
                            and b.status <> 'withdrawn') as begun
         from core.partners p
@@ -11320,7 +11324,6 @@ end $$;
 
 create function private.reserve_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set enable_seqscan = off  -- else a first booking without statistics reads 20 times as many blocks
 as $$
 declare
   postings private.posting[];
@@ -11354,7 +11357,7 @@ begin
          join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
          left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
          left join core.attributions t on t.user_id = a.user_id
-        where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+        where c.partner_id = booking.partner_id and c.id = q.connection_id) c
      cross join lateral unnest(q.months) j
      cross join lateral (
        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
@@ -11404,7 +11407,7 @@ begin
     select distinct d.connection_id
       from core.delivered_months d
       join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
-     where d.partner_id = tenant and d.period >= booking.quarter and d.period < private.next_quarter(booking.quarter)
+     where d.partner_id = tenant and private.quarter_of(d.period) = booking.quarter
          and not d.locked
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);
@@ -20014,7 +20017,7 @@ begin
     select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
   ), parts as (
     -- ERE are sold for each tenant, and each mandate has its own fee
-    select date_trunc('quarter', m.period)::date as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct,
+    select private.quarter_of(m.period) as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct,
         sum(m.kwh) as kwh, sum(m.ere) as ere,
            sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross,
                sum(m.net) as net, min(m.sold_on) as sold_on,

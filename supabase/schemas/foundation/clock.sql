@@ -21,6 +21,11 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql immutable parallel safe
 return day::timestamp at time zone 'Europe/Amsterdam';
 
+-- The first day of the quarter of a day.
+create function private.quarter_of(day date) returns date
+language sql immutable parallel safe
+return date_trunc('quarter', day::timestamp)::date;
+
 -- The day after the last of a quarter, by its first.
 create function private.next_quarter(quarter date) returns date
 language sql immutable parallel safe

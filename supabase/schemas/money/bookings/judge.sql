@@ -83,13 +83,11 @@ begin
                 then 'already_delivered' end
     from (select d.connection_id, array_agg(d) as months
             from core.delivered_months d
-           where d.partner_id = tenant and d.period >= quarter and d.period < private.next_quarter(quarter)
+           where d.partner_id = tenant and private.quarter_of(d.period) = quarter
              and (held is null or d.connection_id = any (held))
            group by d.connection_id) q
-   cross join lateral (
-     select * from core.connections c
-      where c.partner_id = tenant and c.id = q.connection_id
-          and (chosen is null or c.account_id = any (chosen)) offset 0) c
+    join core.connections c on c.partner_id = tenant and c.id = q.connection_id
+     and (chosen is null or c.account_id = any (chosen))
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant
                        and g.connection_id = c.id offset 0) g on true
    cross join lateral (
@@ -130,9 +128,9 @@ begin
                                     order by s.started_at) filter (where s.meter_start_wh is not null))[1] - sum(s.wh))
                         > greatest(1000, 0.02 * sum(s.wh)) as gap
                from core.charging_sessions s
-               join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id and h.mid_eligible
               where s.partner_id = tenant and s.connection_id = c.id and s.month = m.period and s.counted
-              group by s.charger_id, s.connector) e
+              group by s.charger_id, s.connector
+             having (select h.mid_eligible from core.chargers h where h.partner_id = tenant and h.id = s.charger_id)) e
       cross join lateral (
         select array_agg(n.value) as known from core.charger_names n
          where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector

@@ -128,7 +128,7 @@ begin
      where (partner is null or p.id = partner)
        and (exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted and b.status = 'open')
             or exists (select from core.delivered_months d
-                        where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted)
+                        where d.partner_id = p.id and private.quarter_of(d.period) = wanted
                           and d.status = 'staged'))
      order by p.id);
   foreach tenant in array chosen loop

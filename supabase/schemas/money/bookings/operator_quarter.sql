@@ -100,14 +100,14 @@ declare
 begin
   -- names of quarters sort as their days do
   perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
-                            and named > private.quarter_name(date_trunc('quarter', private.today()::timestamp)::date),
+                            and named > private.quarter_name(private.quarter_of(private.today())),
     json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   return (
     with known as (
       select p, exists (select from core.delivered_months d
-                         where d.partner_id = p.id and d.period >= wanted and d.period < private.next_quarter(wanted))
+                         where d.partner_id = p.id and private.quarter_of(d.period) = wanted)
                 or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
                            and b.status <> 'withdrawn') as begun
         from core.partners p

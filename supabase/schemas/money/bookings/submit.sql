@@ -51,7 +51,6 @@ end $$;
 
 create function private.reserve_months(booking core.bookings, chosen uuid[], held uuid[]) returns private.posting[]
 language plpgsql
-set enable_seqscan = off  -- else a first booking without statistics reads 20 times as many blocks
 as $$
 declare
   postings private.posting[];
@@ -85,7 +84,7 @@ begin
          join core.locations l on l.partner_id = c.partner_id and l.id = c.location_id
          left join core.signatories s on s.partner_id = c.partner_id and s.account_id = c.account_id
          left join core.attributions t on t.user_id = a.user_id
-        where c.partner_id = booking.partner_id and c.id = q.connection_id offset 0) c
+        where c.partner_id = booking.partner_id and c.id = q.connection_id) c
      cross join lateral unnest(q.months) j
      cross join lateral (
        select string_agg(coalesce(h.brand, h.ocpp_vendor), '; ' order by h.created_at, h.id) as brands,
@@ -135,7 +134,7 @@ begin
     select distinct d.connection_id
       from core.delivered_months d
       join core.connections c on c.partner_id = d.partner_id and c.id = d.connection_id
-     where d.partner_id = tenant and d.period >= booking.quarter and d.period < private.next_quarter(booking.quarter)
+     where d.partner_id = tenant and private.quarter_of(d.period) = booking.quarter
          and not d.locked
        and (chosen is null or c.account_id = any (chosen)));
   perform private.lock_connections(tenant, held);

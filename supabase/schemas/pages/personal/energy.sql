@@ -140,7 +140,7 @@ begin
     select t.partner_id, private.last_price(t.partner_id) as price from (select distinct o.partner_id from own o) t
   ), parts as (
     -- ERE are sold for each tenant, and each mandate has its own fee
-    select date_trunc('quarter', m.period)::date as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct,
+    select private.quarter_of(m.period) as first_day, p.price, coalesce(m.fee_pct, s.fee_pct) as fee_pct,
         sum(m.kwh) as kwh, sum(m.ere) as ere,
            sum(m.registered_ere) as registered_ere, sum(m.sold_ere) as sold_ere, sum(m.gross) as gross,
                sum(m.net) as net, min(m.sold_on) as sold_on,
