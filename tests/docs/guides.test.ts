@@ -406,7 +406,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       await page.keyboard.press("Escape");
       expect(await status.textContent()).toBe("");
 
-      await page.keyboard.type("eligibility four gates");
+      await page.keyboard.type("eligibility gates");
       await page.getByRole("search").getByRole("link").first().waitFor();
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");

@@ -75,7 +75,7 @@ test("contract §9 docs/deploy.md: the check of the client's address, exactly as
 test("§1 npm run demo: the whole story told against a stack of its own, signing included", async () => {
   const demo = join(ROOT, "packages/local/src/demo.ts");
   const { stdout } = await run(process.execPath, [demo, "--stack", join(folder, "data/stack.json")]);
-  expect(stdout).toContain("Four gates are open");
+  expect(stdout).toContain("All gates are open");
   expect(stdout, "an event arrives at a receiver").toContain('"type": "account.eligibility_changed"');
   expect(stdout, "a row of the file is judged by itself").toMatch(/"invalid": 1[\s\S]*"bad_started_at"/);
   // 25.92 kWh by the file and 599.625 typed, x 0.332694 = 208.115068 ERE at 0.40 euro; of each month the fee of a fifth is cut to the cent
@@ -103,7 +103,7 @@ test("§1 npm run demo ends with four open gates on the production host too, whe
     const { stdout } = await run(process.execPath, [demo, "--stack", join(data_dir, "stack.json")]);
     expect(stdout).toMatch(/Vouch for the EAN[\s\S]*operator -- connection set-ean-status [0-9a-f-]{36} manual/);
     expect(stdout).toMatch(/No mail server is set[\s\S]*operator -- mail list --to sanne@example\.nl --show/);
-    expect(stdout).toMatch(/Four gates are open[\s\S]*"ere_eligible": true[\s\S]*Done\./);
+    expect(stdout).toMatch(/All gates are open[\s\S]*"ere_eligible": true[\s\S]*Done\./);
   } finally {
     await production.stop();
   }

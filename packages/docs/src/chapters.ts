@@ -55,7 +55,7 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "Understand",
     pages: [
       guide("months", "Which months count, what a mandate covers, and when a month is locked."),
-      guide("eligibility", "The four gates, and how each opens."),
+      guide("eligibility", "The gates, and how each opens."),
       guide("ere", "How kWh become ERE, how ERE become euro, and who is paid."),
     ],
   },

@@ -222,7 +222,7 @@ async function tell(stack: Stack): Promise<void> {
     await receiver.close();
   }
 
-  step("Read the position again", "Four gates are open: these kWh become ERE.");
+  step("Read the position again", "All gates are open: these kWh become ERE.");
   const { positions } = await call<{ positions: { ere_eligible: boolean }[] }>("GET", position, { token });
   if (!positions[0]?.ere_eligible) throw new Error("the account is not eligible");
   if (host === "sandbox") {

@@ -1,7 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { orNull, serialNumber, trimmedTo, uuid } from "#shared/values/fields.ts";
-import { FOUR } from "#shared/values/gates.ts";
 import { CatalogCharger } from "#shared/values/models.ts";
 import { chargerNames } from "./charger_names.ts";
 
@@ -57,9 +56,7 @@ export const registerCharger = endpoint(
         mid_eligible: z.boolean().nullable().meta({
           description: "Whether its kWh may become ERE; null until we have judged the evidence of its MID meter",
         }),
-        account_ere_eligible: z
-          .boolean()
-          .meta({ description: `Whether all ${FOUR} gates of the account are open now` }),
+        account_ere_eligible: z.boolean().meta({ description: "Whether all four gates of the account are open now" }),
       })
       .meta({ id: "RegisteredCharger" }),
     errors: [

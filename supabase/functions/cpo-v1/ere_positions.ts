@@ -1,7 +1,7 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { filter, instant, limit, offset } from "#shared/values/fields.ts";
-import { checklist, FOUR } from "#shared/values/gates.ts";
+import { checklist } from "#shared/values/gates.ts";
 import { calendarDate, PayoutHandler, pageFields } from "#shared/values/models.ts";
 
 const DeliveredMonth = z
@@ -53,13 +53,13 @@ const ErePosition = z
     account_id: z.guid().meta({ description: "The account" }),
     cpo_external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
     payout_handler: PayoutHandler,
-    ere_eligible: z.boolean().meta({ description: `True exactly if all ${FOUR} gates of the checklist are open` }),
+    ere_eligible: z.boolean().meta({ description: "True exactly if all four gates of the checklist are open" }),
     mandate_valid_from: calendarDate()
       .nullable()
       .meta({ description: "First day the mandate covers; null if none is signed" }),
     checklist: checklist().meta({
       id: "Checklist",
-      description: `The ${FOUR} gates. With several connections: the gates of the connection with the most open.`,
+      description: "The four gates. With several connections: the gates of the connection with the most open.",
     }),
     delivered_months: z.array(DeliveredMonth).meta({ description: "Every delivered month, oldest first" }),
     total_kwh_delivered: z.number().meta({ description: "kWh of the staged, submitted and registered months" }),
@@ -73,7 +73,7 @@ const ErePosition = z
 export const listErePositions = endpoint(
   {
     id: "listErePositions",
-    summary: `Read ERE positions: eligibility, the ${FOUR} gates and every delivered month, one per account`,
+    summary: "Read ERE positions: eligibility, the four gates and every delivered month, one per account",
     caller: { kind: "cpo", scope: "cpo:accounts:read" },
     limit: "cpo_read",
     sql: ["list_ere_positions"],

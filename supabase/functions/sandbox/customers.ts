@@ -1,7 +1,7 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { FOUR, GATE_NAMES } from "#shared/values/gates.ts";
+import { GATE_NAMES } from "#shared/values/gates.ts";
 import { RegistrationStatus } from "#shared/values/models.ts";
 import { CALLER, named } from "./caller.ts";
 import { SandboxChargerProfile, SyncResult, VirtualCharger } from "./charger_profile.ts";
@@ -83,7 +83,7 @@ export const reviewCustomer = endpoint(
         to: RegistrationStatus.meta({ description: "Status of the registration now" }),
         closed_gates: z
           .array(z.enum(GATE_NAMES))
-          .meta({ description: `The gates of the checklist that are closed; empty if all ${FOUR} are open` }),
+          .meta({ description: "The gates of the checklist that are closed; empty if all four are open" }),
       })
       .meta({ id: "ReviewedCustomer" }),
     errors: ["customer_not_found", "nothing_to_review"],

@@ -78,7 +78,7 @@ export class Sandbox {
     await submit("sign", { name: NAME, agree: "yes", code });
   }
 
-  /** All four gates open with the signature, which also submits the registration. */
+  /** All gates open with the signature, which also submits the registration. */
   async eligible(payer?: Payer): Promise<Account> {
     const account = await this.account(payer);
     const { account_id } = account;

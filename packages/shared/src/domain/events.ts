@@ -5,7 +5,7 @@
 
 import { z } from "#shared/foundation/zod.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
-import { checklist, FOUR } from "#shared/values/gates.ts";
+import { checklist } from "#shared/values/gates.ts";
 import {
   calendarDate,
   EanValidationStatus,
@@ -99,11 +99,11 @@ const mid = {
 const table = {
   "account.created": { about: "A CPO created an account", client: connection, partner: null },
   "account.eligibility_changed": {
-    about: `All ${FOUR} gates are open, or one of them has closed`,
+    about: "All four gates are open, or one of them has closed",
     client: {
       ...account,
-      ere_eligible: z.boolean().meta({ description: `Whether all ${FOUR} gates are open` }),
-      checklist: checklist().meta({ description: `The ${FOUR} gates` }),
+      ere_eligible: z.boolean().meta({ description: "Whether all four gates are open" }),
+      checklist: checklist().meta({ description: "The four gates" }),
     },
     partner: null,
   },

@@ -7,8 +7,6 @@ export const GATES = {
   mid_charger_registered: { open: "A charger with a MID meter is registered", needed_for: ["approval", "booking"] },
   iban_present: { open: "The account has an IBAN", needed_for: ["booking"] },
 } as const;
-/** How many, as descriptions say it. */
-export const FOUR = "four";
 
 export type Gate = keyof typeof GATES;
 type Need = (typeof GATES)[Gate]["needed_for"][number];

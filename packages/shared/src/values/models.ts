@@ -1,7 +1,6 @@
 /** The resources of specification section 2 that several endpoints share. */
 
 import { z } from "#shared/foundation/zod.ts";
-import { FOUR } from "./gates.ts";
 
 export const AccountType = z.enum(["particulier", "zakelijk", "vve"]).meta({
   id: "AccountType",
@@ -33,7 +32,7 @@ export const MandateStatus = z.enum(["pending", "signed", "revoked", "expired", 
 export const RegistrationStatus = z.enum(["concept", "ingediend", "goedgekeurd", "afgekeurd"]).meta({
   id: "RegistrationStatus",
   description:
-    `concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all ${FOUR} ` +
+    "concept: not submitted yet. ingediend: submitted automatically, for an account of the CPO API once all four " +
     "gates are open, for a customer's own account once it has a signature and a charger. goedgekeurd or afgekeurd: " +
     "reviewed. A correction after a rejection makes it ingediend again.",
 });
