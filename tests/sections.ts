@@ -78,6 +78,7 @@ export const BESIDE: readonly string[] = [
   "unit/front.test.ts",
   "unit/imports.test.ts",
   "unit/links.test.ts",
+  "unit/notice_kinds.test.ts",
   "unit/ocpi_cdr.test.ts",
   "unit/outbound.test.ts",
   "unit/packages.test.ts",

@@ -3727,6 +3727,10 @@ comment on column core.notices.details is
   'mandate_withdrawn {by, covered_until, lost_kwh}; payout_sent {amount_eur, iban_last4, from, until}, the days on '
   'which it is expected; payout_paid, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by, '
   'held_until}, without the number if told at the end of the day.';
+-- Whether a kind is about money: the mail leads to the own pages, and is also sent after the account is closed.
+create function private.notice_of_money(kind text) returns boolean
+language sql immutable
+return kind in ('payout_sent', 'payout_paid', 'payout_failed', 'payout_iban_changed');
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told
@@ -17776,7 +17780,7 @@ begin
              'brand', case when t.user_id is not null then private.partner_brand(p) end,
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
-             'may_sign_in', case when notice.kind not like 'payout\_%' then false
+             'may_sign_in', case when not private.notice_of_money(notice.kind) then false
                                  when a.user_id is not null then private.login_stands(a.user_id)
                                      else private.signs(s.email) end,
              'may_sign', notice.kind in ('mandate_ending', 'mandate_ended')
@@ -20254,7 +20258,7 @@ begin
   -- the mail says what these notices would, but for money
   delete from core.notices n using core.accounts a
    where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null
-       and n.kind not like 'payout\_%';
+       and not private.notice_of_money(n.kind);
   perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person,
                                jsonb_build_object('end', ending)),

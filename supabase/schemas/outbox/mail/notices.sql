@@ -71,7 +71,7 @@ begin
              'brand', case when t.user_id is not null then private.partner_brand(p) end,
              'account', case when a.user_id is null then 'cpo' else 'own' end,
              'draft_id', d.id,
-             'may_sign_in', case when notice.kind not like 'payout\_%' then false
+             'may_sign_in', case when not private.notice_of_money(notice.kind) then false
                                  when a.user_id is not null then private.login_stands(a.user_id)
                                      else private.signs(s.email) end,
              'may_sign', notice.kind in ('mandate_ending', 'mandate_ended')

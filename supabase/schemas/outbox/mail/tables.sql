@@ -86,6 +86,10 @@ comment on column core.notices.details is
   'mandate_withdrawn {by, covered_until, lost_kwh}; payout_sent {amount_eur, iban_last4, from, until}, the days on '
   'which it is expected; payout_paid, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by, '
   'held_until}, without the number if told at the end of the day.';
+-- Whether a kind is about money: the mail leads to the own pages, and is also sent after the account is closed.
+create function private.notice_of_money(kind text) returns boolean
+language sql immutable
+return kind in ('payout_sent', 'payout_paid', 'payout_failed', 'payout_iban_changed');
 -- serves: what the worker mails next
 create index notices_due on core.notices (due_at) where due_at is not null;
 -- serves: what an account was told

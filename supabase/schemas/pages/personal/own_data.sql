@@ -151,7 +151,7 @@ begin
   -- the mail says what these notices would, but for money
   delete from core.notices n using core.accounts a
    where a.user_id = person and n.partner_id = a.partner_id and n.account_id = a.id and n.due_at is not null
-       and n.kind not like 'payout\_%';
+       and not private.notice_of_money(n.kind);
   perform private.set_tenant(private.people_tenant()),
           private.enqueue_mail(input -> 'mail', address, 'account_closed:' || person,
                                jsonb_build_object('end', ending)),

@@ -2,7 +2,7 @@ import type { Brand, Farewell, ShownLogo } from "#shared/domain/answers.ts";
 import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
-import { farewellLines, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
+import { farewellLines, NOTICE_KINDS, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
 
 /** Who is written to, about which CPO: in the service's name, under the CPO's logo. */
 type Signatory = { full_name: string; partner_name: string; logo?: ShownLogo | null };
@@ -230,16 +230,10 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     after: message.after,
     unexpected: message.unexpected,
   }),
-  registration_approved: composeNotice,
-  registration_rejected: composeNotice,
-  something_missing: composeNotice,
-  mandate_ending: composeNotice,
-  mandate_ended: composeNotice,
-  mandate_withdrawn: composeNotice,
-  payout_sent: composeNotice,
-  payout_paid: composeNotice,
-  payout_failed: composeNotice,
-  payout_iban_changed: composeNotice,
+  ...(Object.fromEntries(NOTICE_KINDS.map((kind) => [kind, composeNotice])) as Record<
+    Notice["kind"],
+    typeof composeNotice
+  >),
 };
 
 /** Every template. docs/attacks.md says what each carries, and who reads it on the sandbox; a test holds it to that. */

@@ -40,6 +40,20 @@ export type Notice =
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
   | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory"; held_until?: string };
 
+/** Every kind; a test compares them with the check of core.notices. */
+export const NOTICE_KINDS = Object.keys({
+  registration_approved: true,
+  registration_rejected: true,
+  something_missing: true,
+  mandate_ending: true,
+  mandate_ended: true,
+  mandate_withdrawn: true,
+  payout_sent: true,
+  payout_paid: true,
+  payout_failed: true,
+  payout_iban_changed: true,
+} satisfies Record<Notice["kind"], true>) as Notice["kind"][];
+
 /** Whom it tells. */
 export type NoticeReader = {
   full_name: string;
