@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -8,19 +8,12 @@ import { migrate } from "#local/migrate.ts";
 import { driftBetween, factsOf } from "../../packages/tools/src/database_facts.ts";
 import { difference, drift } from "../../packages/tools/src/migration.ts";
 import { buildFromSchemas } from "../../packages/tools/src/schema_files.ts";
-import { createDatabase, dropDatabase, emptyDatabase, urlOf } from "../harness/database.ts";
+import { createDatabase, emptyDatabase, urlOf } from "../harness/database.ts";
 import { type PASSWORDS, TEMPLATE } from "../harness/template.ts";
+import { keptDatabases } from "./kept_databases.ts";
 
 const url = (database: string) => urlOf(database, "postgres");
-const databases: string[] = [];
-const folders: string[] = [];
-
-/** A database that is dropped at the end. */
-async function keep(making: Promise<string>): Promise<string> {
-  const name = await making;
-  databases.push(name);
-  return name;
-}
+const keep = keptDatabases();
 
 async function using<T>(
   name: string,
@@ -42,10 +35,6 @@ beforeAll(async () => {
   migrated = await keep(createDatabase(TEMPLATE));
   declared = await keep(emptyDatabase());
   await buildFromSchemas(url(declared), ROOT);
-});
-afterAll(async () => {
-  for (const name of databases) await dropDatabase(name);
-  for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
 describe("supabase/migrations", () => {

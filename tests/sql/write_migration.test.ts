@@ -8,21 +8,15 @@ import { ROOT } from "#local/checkout.ts";
 import { migrate } from "#local/migrate.ts";
 import { drift, writeMigration } from "../../packages/tools/src/migration.ts";
 import { buildFromSchemas } from "../../packages/tools/src/schema_files.ts";
-import { createDatabase, dropDatabase, emptyDatabase, urlOf } from "../harness/database.ts";
+import { createDatabase, emptyDatabase, urlOf } from "../harness/database.ts";
 import { TEMPLATE } from "../harness/template.ts";
+import { keptDatabases } from "./kept_databases.ts";
 
 const url = (database: string) => urlOf(database, "postgres");
-const databases: string[] = [];
+const keep = keptDatabases();
 const folders: string[] = [];
 
-/** A database that is dropped at the end. */
-async function keep(making: Promise<string>): Promise<string> {
-  const name = await making;
-  databases.push(name);
-  return name;
-}
 afterAll(async () => {
-  for (const name of databases) await dropDatabase(name);
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 

@@ -1,21 +1,12 @@
-import { Locale } from "#shared/domain/answers.ts";
+import { Locale, Signed } from "#shared/domain/answers.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 
 /** The logo of the partner that the customer knows. */
 const Logo = z.object({ name: z.string(), png: z.string(), width: z.number(), height: z.number() });
 
-/** What api.lease_documents tells of a signed mandate. Days as 2026-12-31, the moment in ISO 8601. */
-const SignedMandate = z.object({
-  document: z.string(),
-  document_sha256: z.string(),
-  signed_name: z.string(),
-  signed_at: z.string(),
-  /** Null where nothing but the name was asked for. */
-  code_sent_to: z.string().nullable(),
-  valid_from: z.string(),
-  valid_until: z.string(),
-  mandate_id: z.string(),
+/** What api.lease_documents tells of a signed mandate. Days are as 2026-12-31, the moment is in ISO 8601. */
+const SignedMandate = Signed.omit({ status: true, ended_at: true, covered_until: true }).extend({
   connection_id: z.string(),
 });
 export type SignedMandate = z.output<typeof SignedMandate>;
@@ -64,7 +55,7 @@ const YearOverview = z.object({
     fee_eur: z.number(),
     net_eur: z.number(),
     paid_eur: z.number(),
-    /** One that was taken back has amounts below zero. The quarter of delivery as 2026-Q2. */
+    /** A sale that was taken back has amounts below zero. Its quarter is that of delivery, as 2026-Q2. */
     sales: z.array(
       z.object({
         sold_on: z.string(),

@@ -73,6 +73,7 @@ export const Signed = z.object({
   document_sha256: z.string(),
   signed_name: z.string(),
   signed_at: z.string(),
+  /** Null where nothing but the name was asked for. */
   code_sent_to: z.string().nullable(),
   valid_from: z.string(),
   valid_until: z.string(),

@@ -33,7 +33,7 @@ const Upload = z.object({
   results: z.array(RowResult),
   idempotent: z.literal(true).exactOptional(),
 });
-/** What of it a page shows, stored or only judged. */
+/** What a page shows of a file, once it is judged or stored. */
 export type Upload = Pick<z.output<typeof Upload>, "upload_id" | "kind" | "rows" | "columns" | "results">;
 
 /** The outcomes of a file of customers, which is kept in the same place and never shown here. */
