@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import type { AxeResults } from "axe-core";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
@@ -205,15 +206,16 @@ export type Answerer = (request: Request) => Response | Promise<Response>;
 export async function serveHttp() {
   const state = { answer: (() => new Response(null, { status: 503 })) as Answerer };
   const server = createServer(async (incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
+    // a browser that closes its page cuts off what it sends
+    const body = await buffer(incoming).catch(() => null);
+    if (!body) return;
     const headers = new Headers({ "x-forwarded-for": "192.0.2.7" });
     for (const [name, value] of Object.entries(incoming.headersDistinct)) headers.set(name, (value ?? []).join(", "));
     const { method = "GET" } = incoming;
     const request = new Request(new URL(incoming.url ?? "/", `http://${incoming.headers.host}`), {
       method,
       headers,
-      ...(method === "GET" || method === "HEAD" ? {} : { body: Buffer.concat(chunks) }),
+      ...(method === "GET" || method === "HEAD" ? {} : { body }),
     });
     const response = await state.answer(request);
     // flat, for there may be several cookies
