@@ -2,6 +2,7 @@ import type { Offer, Signed } from "#shared/domain/answers.ts";
 import type { Claim } from "#shared/domain/claim/answers.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Gate } from "#shared/values/gates.ts";
 import { showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
@@ -143,10 +144,14 @@ ${showSignature(signed, words)}
 function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): Html | "" {
   const words = WORDS[locale].done.todo;
   const charger = chargers.length === 0 ? "charger" : chargers.every(withoutMid) ? "mid_charger" : null;
-  const missing = [
-    ...(checklist?.iban_present ? [] : [{ ...words.iban, page: "/payout" }]),
-    ...(charger && !checklist?.mid_charger_registered ? [{ ...words[charger], page: "/charger" }] : []),
-  ];
+  // what they can do for each gate: they have signed, and what is said of the EAN stands under the status
+  const ways: Record<Gate, { text: string; action: string; page: string } | null> = {
+    iban_present: { ...words.iban, page: "/payout" },
+    mid_charger_registered: charger && { ...words[charger], page: "/charger" },
+    ean_validated: null,
+    mandate_signed: null,
+  };
+  const missing = Object.entries(ways).flatMap(([gate, way]) => (way && !checklist?.[gate as Gate] ? [way] : []));
   if (missing.length === 0) return "";
   return html`<h2>${words.title}</h2>
 <ul class="todo">${missing.map(

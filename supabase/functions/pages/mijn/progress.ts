@@ -1,4 +1,5 @@
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Gate } from "#shared/values/gates.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
@@ -189,23 +190,30 @@ function chargerWaits(frame: MijnFrame, account: Account, { silent_chargers }: P
 function needs(frame: MijnFrame, account: Account): Wait[] {
   const { overview } = WORDS[frame.locale];
   const { account_id, cpo, checklist, connections, payout_handler } = account;
-  const waits: Wait[] = [];
-  if (!checklist.iban_present && payout_handler === "service_pays_customer") {
+  const iban = (): Wait[] => {
+    if (checklist.iban_present) return [];
+    if (payout_handler !== "service_pays_customer")
+      return cpo ? [{ who: "you", said: html`<p>${overview.iban_via(cpo)}</p>` }] : [];
     const { text, action } = overview.iban;
     const way = cpo
       ? html`<p><a class="link" href="${frame.to(`/account/${account_id}`)}">${action}</a></p>`
       : toClaim(frame, account, "/payout", action);
-    waits.push({ who: "you", said: html`<p>${text}</p>${way}` });
-  } else if (!checklist.iban_present && cpo) {
-    waits.push({ who: "you", said: html`<p>${overview.iban_via(cpo)}</p>` });
-  }
-  if (connections.some(({ ean_validation_status: ean }) => ean === "mismatch" || ean === "not_found"))
-    waits.push(
-      cpo
-        ? { who: "cpo", said: html`<p>${overview.ean_via(cpo)}</p>` }
-        : { who: "you", said: html`<p>${overview.ean}</p>${mailUs(frame)}` },
-    );
-  return waits;
+    return [{ who: "you", said: html`<p>${text}</p>${way}` }];
+  };
+  const ean = (): Wait[] => {
+    if (!connections.some(({ ean_validation_status: is }) => is === "mismatch" || is === "not_found")) return [];
+    return cpo
+      ? [{ who: "cpo", said: html`<p>${overview.ean_via(cpo)}</p>` }]
+      : [{ who: "you", said: html`<p>${overview.ean}</p>${mailUs(frame)}` }];
+  };
+  // signing and the charger are steps of their own
+  const lacks: Record<Gate, () => Wait[]> = {
+    iban_present: iban,
+    ean_validated: ean,
+    mid_charger_registered: () => [],
+    mandate_signed: () => [],
+  };
+  return Object.values(lacks).flatMap((waits) => waits());
 }
 
 /** Where a registration is that lacks nothing we know of. */
