@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { migrate } from "#local/migrate.ts";
 import { drift, writeMigration } from "../../packages/tools/src/migration.ts";
@@ -45,113 +45,107 @@ function checkout() {
 const statements = (text: string) => text.split(/;\n+/).filter(Boolean);
 
 describe("npm run migration -- <name>", () => {
-  test("of a changed function writes that function alone, and the CLI applies it", async () => {
+  describe("of what was edited in the schema files", () => {
     const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/foundation/clock.sql", (text) =>
-      text.replace("Europe/Amsterdam')::date", "Europe/Brussels')::date"),
-    );
-    const pair = await build();
-    expect(await drift(pair)).toEqual(["not the same: function private.today()"]);
-    const written = await writeMigration("move_to_brussels", pair, root);
-    expect(written).toEqual({
-      file: expect.stringMatching(/^supabase\/migrations\/\d{14}_move_to_brussels\.sql$/),
-      by_hand: [],
-    });
-    expect(statements(read(written?.file ?? ""))).toEqual([
-      "begin",
-      "set local lock_timeout = '2s'",
-      "lock table core.deployment in access exclusive mode",
-      "SET local check_function_bodies = off",
-      expect.stringMatching(/^CREATE OR REPLACE FUNCTION private\.today\(\).*Brussels/s),
-      "commit",
-    ]);
-    expect(await drift(pair)).toEqual([]);
-    expect(await migrate(pair.migrations, { seed: false, root })).toBe("up to date");
-    expect(await writeMigration("once_more", pair, root)).toBeUndefined();
-    expect(readdirSync(join(root, "supabase/migrations"))).not.toContainEqual(expect.stringContaining("once_more"));
-  });
-
-  test("of a new column and a new function writes these, and leaves a changed row to be written by hand", async () => {
-    const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/customers/drafts/tables.sql", (text) =>
-      text
-        .replace("create table core.drafts (\n", "create table core.drafts (\n  note text,\n")
-        .concat("comment on column core.drafts.note is 'What the partner remembers.';\n"),
-    );
-    edit("supabase/schemas/foundation/clock.sql", (text) =>
-      text.concat(`create function api.day(caller jsonb) returns date language sql as $$ select private.today() $$;\n`),
-    );
-    edit("supabase/schemas/access/admission/tables.sql", (text) => text.replace(/'cpo_read', +300/, "'cpo_read', 301"));
-    const pair = await build();
-    const written = await writeMigration("add_note_to_drafts", pair, root);
-    expect(written?.by_hand).toEqual([
+    let pair: Awaited<ReturnType<typeof build>>;
+    let written: Awaited<ReturnType<typeof writeMigration>>;
+    let wrote: string[];
+    const BY_HAND = [
       'only in the migrations: row of core.rate_limits: {"quota": 300, "bucket": "cpo_read", "window_seconds": 60}',
       'only in the schema files: row of core.rate_limits: {"quota": 301, "bucket": "cpo_read", "window_seconds": 60}',
-    ]);
-    expect(await drift(pair)).toEqual(written?.by_hand);
-    const [head = "", ...others] = read(written?.file ?? "").split("\n\n");
-    expect(head.split("\n")).toEqual([
-      "-- To be written by hand, in place of this list:",
-      ...(written?.by_hand ?? []).map((line) => `--   ${line}`),
-    ]);
-    expect(statements(others.join("\n\n"))).toEqual([
-      "begin",
-      "set local lock_timeout = '2s'",
-      "lock table core.deployment in access exclusive mode",
-      "SET local check_function_bodies = off",
-      expect.stringMatching(/^ALTER TABLE "core"\."drafts"\s+ADD COLUMN "note" text$/),
-      expect.stringContaining("CREATE OR REPLACE FUNCTION api.day"),
-      'ALTER FUNCTION "api"."day"(jsonb) OWNER TO "api_owner"',
-      `COMMENT ON COLUMN "core"."drafts"."note" IS 'What the partner remembers.'`,
-      'REVOKE ALL ON FUNCTION "api"."day"(jsonb) FROM PUBLIC',
-      'REVOKE ALL ON FUNCTION "api"."day"(jsonb) FROM "api_owner"',
-      'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "api_owner"',
-      'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "edge"',
-      "commit",
-    ]);
-  });
+    ];
+    /** What a partitioned table and an index on one are made by. */
+    const PARTITIONED = /draft_events|audit_log_request/;
 
-  test("of a new table that has a partition for each year, and of an index on such a table, writes all, whichever the years of a deployed database are", async () => {
-    const { root, read, edit, build } = checkout();
-    edit("supabase/schemas/customers/drafts/tables.sql", (text) =>
-      text.concat(`
-        create table core.draft_events (
-          partner_id uuid        not null,
-          id         bigint      generated always as identity,
-          at         timestamptz not null default private.now(),
-          draft_id   uuid        not null,
-          constraint draft_events_pkey primary key (partner_id, id, at),
-          constraint draft_events_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id)
-        ) partition by range (at);
-        comment on table core.draft_events is 'What happened to a draft.';
-        create index draft_events_draft on core.draft_events (partner_id, draft_id);
-        select private.enable_tenant_policy('core.draft_events', 'select, insert');
-        select private.partition_by_year('core.draft_events');\n`),
-    );
-    edit("supabase/schemas/operations/audit/tables.sql", (text) =>
-      text.concat("create index audit_log_request on core.audit_log (request_id);\n"),
-    );
-    const pair = await build();
-    const written = await writeMigration("add_draft_events", pair, root);
-    expect(written?.by_hand).toEqual([]);
-    expect(await drift(pair)).toEqual([]);
-    const year = new Date().getUTCFullYear();
-    const text = read(written?.file ?? "");
-    for (const part of [year, year + 1, "default"]) expect(text).toContain(`"draft_events_${part}"`);
-    expect(statements(text)).toContain("CREATE INDEX audit_log_request ON core.audit_log USING btree (request_id)");
-    const deployed = await keep(createDatabase(TEMPLATE));
-    const owner = new pg.Client({ connectionString: url(deployed) });
-    await owner.connect();
-    await owner.query("select private.make_year_partition('core.audit_log', 2031)");
-    await migrate(url(deployed), { seed: false, root });
-    const { rows } = await owner.query(
-      `select i.indisvalid as valid, array(select h.inhrelid::regclass::text from pg_inherits h where h.inhparent = i.indexrelid) as partitions
-         from pg_index i where i.indexrelid = 'core.audit_log_request'::regclass`,
-    );
-    await owner.end();
-    expect(rows[0]).toEqual({
-      valid: true,
-      partitions: expect.arrayContaining([expect.stringContaining("audit_log_2031")]),
+    beforeAll(async () => {
+      edit("supabase/schemas/foundation/clock.sql", (text) =>
+        text
+          .replace("Europe/Amsterdam')::date", "Europe/Brussels')::date")
+          .concat("create function api.day(caller jsonb) returns date language sql as $$ select private.today() $$;\n"),
+      );
+      edit("supabase/schemas/customers/drafts/tables.sql", (text) =>
+        text.replace("create table core.drafts (\n", "create table core.drafts (\n  note text,\n").concat(`
+          comment on column core.drafts.note is 'What the partner remembers.';
+          create table core.draft_events (
+            partner_id uuid        not null,
+            id         bigint      generated always as identity,
+            at         timestamptz not null default private.now(),
+            draft_id   uuid        not null,
+            constraint draft_events_pkey primary key (partner_id, id, at),
+            constraint draft_events_draft_fkey foreign key (partner_id, draft_id) references core.drafts (partner_id, id)
+          ) partition by range (at);
+          comment on table core.draft_events is 'What happened to a draft.';
+          create index draft_events_draft on core.draft_events (partner_id, draft_id);
+          select private.enable_tenant_policy('core.draft_events', 'select, insert');
+          select private.partition_by_year('core.draft_events');\n`),
+      );
+      edit("supabase/schemas/operations/audit/tables.sql", (text) =>
+        text.concat("create index audit_log_request on core.audit_log (request_id);\n"),
+      );
+      edit("supabase/schemas/access/admission/tables.sql", (text) =>
+        text.replace(/'cpo_read', +300/, "'cpo_read', 301"),
+      );
+      pair = await build();
+      written = await writeMigration("add_note_to_drafts", pair, root);
+      // after the list of what is to be written by hand
+      wrote = statements(read(written?.file ?? "").replace(/^(--.*\n)*\n/, ""));
+    });
+
+    test("writes a changed and a new function, a new column, and nothing else", () => {
+      expect(written?.file).toMatch(/^supabase\/migrations\/\d{14}_add_note_to_drafts\.sql$/);
+      expect(wrote.filter((statement) => !PARTITIONED.test(statement))).toEqual([
+        "begin",
+        "set local lock_timeout = '2s'",
+        "lock table core.deployment in access exclusive mode",
+        "SET local check_function_bodies = off",
+        expect.stringMatching(/^ALTER TABLE "core"\."drafts"\s+ADD COLUMN "note" text$/),
+        expect.stringContaining("CREATE OR REPLACE FUNCTION api.day"),
+        'ALTER FUNCTION "api"."day"(jsonb) OWNER TO "api_owner"',
+        expect.stringMatching(/^CREATE OR REPLACE FUNCTION private\.today\(\).*Brussels/s),
+        `COMMENT ON COLUMN "core"."drafts"."note" IS 'What the partner remembers.'`,
+        'REVOKE ALL ON FUNCTION "api"."day"(jsonb) FROM PUBLIC',
+        'REVOKE ALL ON FUNCTION "api"."day"(jsonb) FROM "api_owner"',
+        'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "api_owner"',
+        'GRANT EXECUTE ON FUNCTION "api"."day"(jsonb) TO "edge"',
+        "commit",
+      ]);
+    });
+
+    test("writes a table that has a partition for each year, and an index on such a table, whichever the years of a deployed database are", async () => {
+      const year = new Date().getUTCFullYear();
+      for (const part of [year, year + 1, "default"]) expect(wrote.join("\n")).toContain(`"draft_events_${part}"`);
+      expect(wrote).toContain("CREATE INDEX audit_log_request ON core.audit_log USING btree (request_id)");
+      const deployed = await keep(createDatabase(TEMPLATE));
+      const owner = new pg.Client({ connectionString: url(deployed) });
+      await owner.connect();
+      await owner.query("select private.make_year_partition('core.audit_log', 2031)");
+      expect(await migrate(url(deployed), { seed: false, root })).toBe("changed");
+      expect(await migrate(url(deployed), { seed: false, root })).toBe("up to date");
+      const { rows } = await owner.query(
+        `select i.indisvalid as valid, array(select h.inhrelid::regclass::text from pg_inherits h where h.inhparent = i.indexrelid) as partitions
+           from pg_index i where i.indexrelid = 'core.audit_log_request'::regclass`,
+      );
+      await owner.end();
+      expect(rows[0]).toEqual({
+        valid: true,
+        partitions: expect.arrayContaining([expect.stringContaining("audit_log_2031")]),
+      });
+    });
+
+    test("leaves a changed row to be written by hand; when it is, a second migration is not written", async () => {
+      expect(written?.by_hand).toEqual(BY_HAND);
+      expect(await drift(pair)).toEqual(BY_HAND);
+      const file = written?.file ?? "";
+      expect(read(file).split("\n\n")[0]?.split("\n")).toEqual([
+        "-- To be written by hand, in place of this list:",
+        ...BY_HAND.map((line) => `--   ${line}`),
+      ]);
+      const owner = new pg.Client({ connectionString: pair.migrations });
+      await owner.connect();
+      await owner.query("update core.rate_limits set quota = 301 where bucket = 'cpo_read'").finally(() => owner.end());
+      expect(await drift(pair)).toEqual([]);
+      expect(await writeMigration("once_more", pair, root)).toBeUndefined();
+      expect(readdirSync(join(root, "supabase/migrations"))).not.toContainEqual(expect.stringContaining("once_more"));
     });
   });
 
