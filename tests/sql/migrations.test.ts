@@ -147,9 +147,8 @@ describe("supabase/schemas", () => {
     expect(await drift({ migrations: url(migrated), schemas: url(declared) })).toEqual([]);
   });
 
-  test("differs from the migrations in nothing that the CLI sees, in either direction", async () => {
-    const [forth, back] = [difference(url(migrated), url(declared)), difference(url(declared), url(migrated))];
-    expect(await Promise.all([forth, back])).toEqual(["", ""]);
+  test("differs from the migrations in nothing that the CLI sees", async () => {
+    expect(await difference(url(migrated), url(declared))).toBe("");
   });
 
   /** What somebody may change, and how the comparison tells it. */
