@@ -14,9 +14,12 @@ import { ENDPOINTS, named, type Sample, samplesFor } from "./samples.ts";
 const FILE = fileURLToPath(new URL("../../openapi.json", import.meta.url));
 const document = JSON.parse(readFileSync(FILE, "utf8"));
 
-test("§9.5 it is good OpenAPI by the recommended rules of Spectral, its examples included", async () => {
+/** Redocly holds the examples against their schemas, in far less time: tests/unit/openapi.test.ts. */
+const rules = { "oas3-valid-media-example": "off", "oas3-valid-schema-example": "off" } as const;
+
+test("§9.5 it is good OpenAPI by the recommended rules of Spectral", async () => {
   const spectral = new Spectral();
-  spectral.setRuleset({ extends: [oas as RulesetDefinition] });
+  spectral.setRuleset({ extends: [oas as RulesetDefinition], rules });
   const found = await spectral.run(document);
   expect(found.map(({ code, path, message }) => `${code} ${path.join(".")}: ${message}`)).toEqual([]);
 });

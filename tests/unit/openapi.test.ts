@@ -21,7 +21,7 @@ test("§9.5 the committed openapi.json is what the code declares: npm run openap
   );
 });
 
-test("§9.5 it is good OpenAPI 3.1 by the recommended rules of Redocly", () => {
+test("§9.5 it is good OpenAPI 3.1 by the recommended rules of Redocly, its examples included", () => {
   const program = createRequire(import.meta.url).resolve("@redocly/cli/bin/cli.js");
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const report = execFileSync(process.execPath, [program, "lint", "openapi.json", "--format=json"], {
