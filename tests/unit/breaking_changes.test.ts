@@ -535,13 +535,12 @@ test("§9.5 docs/versioning.md states each kind of change, and each kind has a c
 });
 
 test("§9.5 every operation of ours that goes is noticed", () => {
-  for (const [path, methods] of Object.entries(committed().paths)) {
-    for (const method of Object.keys(methods)) {
-      const after = committed();
-      delete after.paths[path]?.[method];
-      expect(breakingChanges(committed(), after)).toEqual([`${method.toUpperCase()} ${path} is gone`]);
-    }
-  }
+  const after = committed();
+  const gone = Object.entries(after.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path} is gone`),
+  );
+  for (const path of Object.keys(after.paths)) after.paths[path] = {};
+  expect(breakingChanges(committed(), after).toSorted()).toEqual(gone.toSorted());
 });
 
 test("§9.5 a line of the changelog that begins with ⚠️ and a date announces", () => {
