@@ -76,15 +76,22 @@ function expectEqual(actual: unknown, expected: unknown, message: string): void 
 /** With the two that error_fields.ts may only name. */
 const FIELDS = { ...ERROR_FIELDS, suggestions: z.array(CatalogCharger), registration_status: RegistrationStatus };
 
-/** The body of an error, by its row of the error table. */
+/** The bodies of errors, by their row of the error table: made once, because Zod compiles each. */
+const ERROR_BODIES = new Map<string, z.ZodType>();
+
 function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
+  const text = style === "oauth" ? "error_description" : "detail";
+  const known = ERROR_BODIES.get(`${code} ${text}`);
+  if (known) return known;
   const named = (ERRORS[code].fields ?? []).map((field) => [field, FIELDS[field].optional()]);
-  return z.object({
+  const body = z.object({
     error: z.string(),
-    [style === "oauth" ? "error_description" : "detail"]: z.string(),
+    [text]: z.string(),
     ...Object.fromEntries(named),
     request_id: z.string(),
   });
+  ERROR_BODIES.set(`${code} ${text}`, body);
+  return body;
 }
 
 /** Keys that meant something before there was one envelope, and the envelope's own, which db.ts lets nobody else see. */
