@@ -67,12 +67,6 @@ describe("supabase/migrations", () => {
     expect(await migrate(url(migrated), { seed: false })).toBe("up to date");
   });
 
-  test("it applies the seed, once", async () => {
-    const seeded = await keep(createDatabase(migrated));
-    expect(await migrate(url(seeded), { seed: true })).toBe("changed");
-    expect(await migrate(url(seeded), { seed: true })).toBe("up to date");
-  });
-
   test("supabase db advisors finds no error, warns of what never uses a search_path, and hints at what deploy.md explains", async () => {
     const careless = await keep(createDatabase(migrated));
     const { parsed, closed, foreign } = await using(careless, "postgres", async (owner) => {
