@@ -14,16 +14,20 @@ import { gone, place, run, signIn, signUp, token } from "./running_stack.ts";
 
 type Place = Awaited<ReturnType<typeof place>>;
 
-test("a data folder of another baseline is left as it is: npm start says so, and offers --fresh", async () => {
-  const there = await place({ prepared: true });
-  const { passwords } = JSON.parse(readFileSync(join(there.data_dir, "secrets.json"), "utf8"));
-  /** As the role that migrates, which still has the password of the template: a start would give it another. */
-  const inFolder = async (statement: string) => {
+describe("one data folder over several starts", () => {
+  let here: Place;
+  let stack: Stack;
+  let running: ReturnType<typeof run>;
+  let issued: string;
+
+  /** Of a stack that does not run and never did: the role that migrates still has the password of the template. */
+  async function inFolder(statement: string) {
+    const { passwords } = JSON.parse(readFileSync(join(here.data_dir, "secrets.json"), "utf8"));
     const server = await startPostgres({
-      folder: join(there.data_dir, "postgres"),
+      folder: join(here.data_dir, "postgres"),
       password: passwords.supabase_admin,
       durable: true,
-      log_file: join(there.data_dir, "postgres.log"),
+      log_file: join(here.data_dir, "postgres.log"),
     });
     try {
       const client = await connected(server.url("postgres", "postgres", PASSWORDS.postgres));
@@ -31,37 +35,35 @@ test("a data folder of another baseline is left as it is: npm start says so, and
     } finally {
       await server.stop();
     }
-  };
-  try {
-    await inFolder("update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'");
-    const refused = run(...there.args);
-    expect(await refused.exit).toBe(1);
-    expect(refused.output()).toContain("made by other migrations than those in supabase/migrations: ");
-    expect(refused.output()).toContain("_baseline.sql has changed since. Nothing was changed.");
-    expect(refused.output()).toContain(`${there.data_dir}, or throw its data away: npm start -- --fresh`);
-    expect(await inFolder("select count(*)::int as demo from core.partners where slug = 'demo'")).toEqual([
-      { demo: 0 },
-    ]);
-  } finally {
-    await there.remove();
   }
-});
 
-describe("one data folder over several starts", () => {
-  let here: Place;
-  let stack: Stack;
-  let running: ReturnType<typeof run>;
-  let issued: string;
-
+  let refused: ReturnType<typeof run>;
+  let found: { demo: number }[];
   beforeAll(async () => {
-    here = await place();
-    ({ stack, run: running } = await here.start());
+    here = await place({ prepared: true });
+    writeFileSync(join(here.data_dir, "notes.txt"), "mine");
+    await inFolder('select ops.host_set(\'{"operator": "test", "host": "production"}\')');
+    await inFolder("update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'");
+    refused = run(...here.args);
+    await refused.exit;
+    found = await inFolder("select count(*)::int as demo from core.partners where slug = 'demo'");
+    ({ stack, run: running } = await here.start("--fresh"));
     issued = ((await (await token(stack)).json()) as { access_token: string }).access_token;
     await signUp(stack, "first@example.com");
   });
   afterAll(() => here.remove());
 
-  test("the first start brings everything up and prints what a newcomer needs", async () => {
+  test("a data folder of another baseline is left as it is: npm start says so, and offers --fresh", async () => {
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain("made by other migrations than those in supabase/migrations: ");
+    expect(refused.output()).toContain("_baseline.sql has changed since. Nothing was changed.");
+    expect(refused.output()).toContain(`${here.data_dir}, or throw its data away: npm start -- --fresh`);
+    expect(found).toEqual([{ demo: 0 }]);
+  });
+
+  test("--fresh makes it the other host's, leaves alone what is not its own, brings everything up and prints what a newcomer needs", async () => {
+    expect(readFileSync(join(here.data_dir, "notes.txt"), "utf8")).toBe("mine");
+    expect(running.output()).toMatch(/schema +migrated by the Supabase CLI/);
     expect(stack).toMatchObject({
       host: "sandbox",
       base_url: `http://127.0.0.1:${here.port}`,
@@ -218,16 +220,29 @@ describe("one data folder over several starts", () => {
     expect((await token(stack)).status).toBe(200);
   });
 
-  test("two stacks with other ports and folders run side by side", async () => {
+  /** Says whose data it is, and changes nothing. */
+  async function refuses({ args, data_dir }: Place, host: string, of: string) {
+    const refused = run(...args, "--host", host);
+    expect(await refused.exit).toBe(1);
+    expect(refused.output()).toContain(`The data folder ${data_dir} is of the ${of} host`);
+    expect(refused.output()).toMatch(/--data-dir.*--fresh/s);
+  }
+
+  test("two stacks with other ports, folders and hosts run side by side, and the folder of production is not the sandbox's", async () => {
     const there = await place({ prepared: true });
     try {
-      const other = await there.start("--host", "production");
+      const other = await there.start("--host", "production", "--auth-signup", "off");
       expect(other.stack.host).toBe("production");
       expect((await token(other.stack)).status).toBe(200);
       expect((await token(stack)).status).toBe(200);
+      const headers = { Authorization: `Bearer ${other.stack.demo.partner.api_key}` };
+      expect((await fetch(`${other.stack.base_url}/partner/me`, { headers })).status).toBe(200);
+      expect((await fetch(`${other.stack.base_url}/sandbox/v1/mail`, { headers })).status).toBe(404);
       expect((await signIn(other.stack, "first@example.com")).status).toBe(400);
+      expect((await signUp(other.stack, "first@example.com")).status, "closed, as hosted").toBe(422);
       other.run.child.kill("SIGINT");
       expect(await other.run.exit).toBe(0);
+      await refuses(there, "sandbox", "production");
     } finally {
       await there.remove();
     }
@@ -263,27 +278,10 @@ describe("one data folder over several starts", () => {
     expect(running.output()).toMatch(/schema +up to date/);
   });
 
-  test("a data folder is one host's: the other is refused, and --fresh makes it that host's and leaves alone what is not its own", async () => {
-    writeFileSync(join(here.data_dir, "notes.txt"), "mine");
-    const refuses = async (host: string, of: string) => {
-      const refused = run(...here.args, "--host", host);
-      expect(await refused.exit).toBe(1);
-      expect(refused.output()).toContain(`The data folder ${here.data_dir} is of the ${of} host`);
-      expect(refused.output()).toMatch(/--data-dir.*--fresh/s);
-    };
+  test("a data folder of the sandbox is refused to production", async () => {
     running.child.kill("SIGTERM");
     await running.exit;
-    await refuses("production", "sandbox");
-    ({ stack, run: running } = await here.start("--fresh", "--host", "production", "--auth-signup", "off"));
-    const headers = { Authorization: `Bearer ${stack.demo.partner.api_key}` };
-    expect((await fetch(`${stack.base_url}/partner/me`, { headers })).status).toBe(200);
-    expect((await fetch(`${stack.base_url}/sandbox/v1/mail`, { headers })).status).toBe(404);
-    expect((await signIn(stack, "first@example.com")).status).toBe(400);
-    expect((await signUp(stack, "first@example.com")).status, "closed, as hosted").toBe(422);
-    expect(readFileSync(join(here.data_dir, "notes.txt"), "utf8")).toBe("mine");
-    running.child.kill("SIGTERM");
-    expect(await running.exit).toBe(0);
-    await refuses("sandbox", "production");
+    await refuses(here, "production", "sandbox");
   });
 });
 
