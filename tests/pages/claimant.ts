@@ -264,17 +264,18 @@ export async function answer(
   } = {},
 ): Promise<void> {
   const all: Record<string, Record<string, string> | undefined> = { ...ANSWERS, ...steps };
+  // every form of a session has the same
+  let form_token: string | undefined;
   for (const step of ["details", "company", "address", "ean", "payout", "charger"]) {
     if (step === until) return;
     if (step === "company" && !all.company) continue;
-    if (step === "ean") {
+    let form = all[step] ?? {};
+    if (step === "ean" && !ean) {
       const { text } = await ask(`${draft.link}/ean`);
-      const point = ean ? "other" : (/name="point" value="(\d{18})"/.exec(text)?.[1] ?? "");
-      const answer = await fill(ask, draft, "ean", { point, ean_code: ean ?? "" });
-      expect(answer.status, answer.text).toBe(303);
-      continue;
-    }
-    const answered = await fill(ask, draft, step, all[step] ?? {});
+      form = { point: /name="point" value="(\d{18})"/.exec(text)?.[1] ?? "", ean_code: "" };
+    } else if (step === "ean") form = { point: "other", ean_code: ean ?? "" };
+    form_token ??= formToken((await ask(`${draft.link}/${step}`)).text);
+    const answered = await ask(`${draft.link}/${step}`, { form: { form_token, ...form } });
     expect(answered.status, `${step}: ${answered.text}`).toBe(303);
   }
 }
