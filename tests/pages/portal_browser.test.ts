@@ -7,7 +7,7 @@ import { look, lookAt, noBrowser, onPage, walk } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
-import { lend } from "./claimant.ts";
+import { type Browser, lend } from "./claimant.ts";
 import { createCustomerWorld, rowsOfMenu, signInCode, signInOn } from "./customer.ts";
 import { earningPartner, keepLogo, type Manager, newManager, portal, portalBrowser } from "./manager.ts";
 
@@ -86,9 +86,6 @@ describe.skipIf(noBrowser)(
       await world?.close();
     });
 
-    const signIn = (page: Page, { email }: Manager, lang = "nl") =>
-      signInOn(page, world, `${portal(world)}?lang=${lang}`, email);
-
     /** Every page, of a partner with customers and of one without. */
     const at = (path: string | (() => string)) => (typeof path === "string" ? path : path());
     const scenes: { name: string; who: () => Manager; path: string | (() => string) }[] = [
@@ -141,6 +138,13 @@ describe.skipIf(noBrowser)(
     ];
 
     const enter = async (page: Page, who: Manager) => lend(page, await portalBrowser(world, who));
+    /** One for each manager, for all pages that are only looked at. */
+    const looking = new Map<Manager, Promise<Browser>>();
+    const lookIn = async (page: Page, who: Manager) => {
+      const ask = looking.get(who) ?? portalBrowser(world, who);
+      looking.set(who, ask);
+      await lend(page, await ask);
+    };
     const urlOf = (path: string | (() => string), lang: string) => {
       const url = new URL(portal(world, at(path)));
       url.searchParams.set("lang", lang);
@@ -171,7 +175,7 @@ describe.skipIf(noBrowser)(
     test("a long name stands beside its box on a phone, not below it", () =>
       onPage({ viewport: { width: 320, height: 640 }, javaScriptEnabled: false }, async (page) => {
         await world.draft({ naam: "Willem-Alexander van der Meulen-Oosterhuis" });
-        await signIn(page, full);
+        await enter(page, full);
         await page.goto(`${portal(world, "/drafts")}?q=Oosterhuis`);
         const [box, name] = await Promise.all(
           [".pick input", ".pick ~ a:last-of-type"].map((each) => page.locator(each).boundingBox()),
@@ -184,7 +188,7 @@ describe.skipIf(noBrowser)(
       "the menu is one row on a phone of 360, and nothing of it is folded on a desk, in %s",
       (lang) =>
         onPage({ viewport: { width: 360, height: 640 } }, async (page) => {
-          await signIn(page, full, lang);
+          await enter(page, full);
           for (const path of ["/drafts", "/settings"]) {
             await page.goto(`${portal(world, path)}?lang=${lang}`);
             expect(await rowsOfMenu(page), path).toBe(1);
@@ -202,7 +206,7 @@ describe.skipIf(noBrowser)(
 
     test("what is done with ticked sign-ups is in sight as soon as one is ticked, on a phone", () =>
       onPage({ viewport: { width: 360, height: 480 } }, async (page) => {
-        await signIn(page, full);
+        await enter(page, full);
         await page.goto(portal(world, "/drafts"));
         const below = async () => ((await page.locator(".ticked").boundingBox())?.y ?? 0) > 480;
         const first = page.locator("[name=draft]").first();
@@ -232,7 +236,7 @@ describe.skipIf(noBrowser)(
 
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
-        await signIn(page, full);
+        await enter(page, full);
         await page.goto(portal(world, "/customers"));
         const row = page.getByRole("row").filter({ hasText: "KLANT-0007" });
         await row.getByRole("rowheader", { name: "Sanne de Vries" }).waitFor();
@@ -254,7 +258,7 @@ describe.skipIf(noBrowser)(
 
     test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>
       onPage({ javaScriptEnabled: false }, async (page) => {
-        await signIn(page, empty);
+        await enter(page, empty);
         await page.goto(portal(world, "/settings"));
         /** Goes on by Tab until what is meant has the focus. */
         const tabTo = async (selector: string) => {
@@ -292,7 +296,7 @@ describe.skipIf(noBrowser)(
 
     test("a session that ends in the middle of a form: after signing in again, what was typed is there, once", () =>
       onPage({ viewport: { width: 390, height: 844 }, javaScriptEnabled: false }, async (page) => {
-        await signIn(page, empty);
+        await signInOn(page, world, portal(world), empty.email);
         for (const [path, field, value] of [
           ["/import/customer", "#naam", "Jan-Willem van der Meulen"],
           ["/settings/company", "#street", "Havenkade"],
@@ -321,7 +325,7 @@ describe.skipIf(noBrowser)(
 
     test("a color is picked and shown at once; saved, its button has letters that can be read", () =>
       onPage({}, async (page) => {
-        await signIn(page, empty);
+        await enter(page, empty);
         await page.goto(portal(world, "/settings/branding"));
         const button = page.locator(".on-light .button");
         const looks = () =>
@@ -346,7 +350,7 @@ describe.skipIf(noBrowser)(
 
     test("whoever else signs in on that browser does not see it", () =>
       onPage({ javaScriptEnabled: false }, async (page) => {
-        await signIn(page, empty);
+        await enter(page, empty);
         await page.goto(portal(world, "/settings/company"));
         await page.locator("#street").fill("Havenkade");
         await world.row("delete from core.page_sessions where user_id = $1 returning 1", empty.user_id);
@@ -368,7 +372,7 @@ describe.skipIf(noBrowser)(
         name,
         tables: "fit",
         async go(page, lang) {
-          await enter(page, who());
+          await lookIn(page, who());
           await page.goto(urlOf(path, lang));
         },
       }),
