@@ -2271,7 +2271,7 @@ create index parked_charging_external_id on core.parked_charging (partner_id, ow
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (judge_at) where judge_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, judge_at) where judge_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
@@ -3917,6 +3917,27 @@ comment on table core.job_runs is
 create index job_runs_newest on core.job_runs (job, id desc);
 -- serves: the sweep
 create index job_runs_age on core.job_runs (finished_at);
+
+-- What stands for a client where a job has none.
+create function private.no_client() returns uuid
+language sql immutable
+return '00000000-0000-0000-0000-000000000000'::uuid;
+
+create table core.failing_jobs (
+  job       text        not null,
+  client_id uuid        not null default private.no_client(),
+  failures  int         not null default 1,
+  sqlstate  text        not null,
+  failed_at timestamptz not null default private.now(),
+  retry_at  timestamptz not null,
+  constraint failing_jobs_pkey primary key (job, client_id)
+);
+comment on table core.failing_jobs is
+  'Jobs whose last run failed; gone when one succeeds. A job that works through clients fails for each alone, and its '
+  'other jobs go on. No personal data.';
+comment on column core.failing_jobs.client_id is
+  'The client for which it failed; private.no_client() for the whole job.';
+comment on column core.failing_jobs.failures is 'How often in a row.';
 
 -- supabase/schemas/operations/retention/tables.sql
 
@@ -14794,39 +14815,118 @@ grant execute on function api.record_ean_recheck(jsonb, jsonb, jsonb) to edge_sl
 
 -- supabase/schemas/operations/jobs/jobs.sql
 
--- Scheduled work: the worker calls, and each call does what is due. The runs are kept for /health/ready and the
--- figures.
+-- Scheduled work: the worker asks what is due, and runs each as a statement of its own, so that one that fails or hangs
+-- stops no other. The runs are kept for /health/ready and the figures.
 
-create function api.run_due_jobs(caller jsonb) returns json
-language sql security definer
+-- What is due: every job, and for each client with parked sessions that may be stored one more. What failed waits.
+create function private.due_jobs() returns table (job text, partner_id uuid, owner_id uuid)
+language plpgsql stable security definer
 as $$
-  select private.act_as(caller, 'worker');
-  select json_build_object(
-    'mandates_expired', private.expire_mandates(),
-    'endings_announced', private.announce_endings(),
-    'missing_asked', private.announce_missing(),
-    'mail_purged', private.sweep('mail'),
-    'logos_purged', private.sweep('logos'),
-    'invitations_purged', private.sweep('invitations'),
-    'oauth_purged', private.sweep('oauth'),
-    'sessions_synced', private.sync_virtual_chargers(),
-    'charges_given_up', private.give_up_charges(),
-    'parked_stored', private.judge_due_parked(),
-    'registrations_reviewed', private.review_due_registrations(),
-    'partitions_made', private.make_due_partitions(),
-    'events_swept', private.sweep_events(),
-    'charging_changes_swept', private.sweep_charging_changes(),
-    'parked_swept', private.sweep('parked'),
-    'webhook_attempts_swept', private.sweep('webhook_attempts'),
-    'job_runs_swept', private.sweep('job_runs'),
-    'mail_counts_swept', private.sweep('mail_counts'),
-    -- last: whose bucket it deletes waits until this transaction ends
-    'rate_limits_swept', private.sweep('rate_limits'));
-$$;
-comment on function api.run_due_jobs(jsonb) is
-  'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at '
-  'once.';
-grant execute on function api.run_due_jobs(jsonb) to edge_slow;
+begin
+  return query
+    select w.job, w.partner_id, w.owner_id
+      from (
+        select j.job, null::uuid as partner_id, null::uuid as owner_id, j.place::float as place
+          from unnest(array[
+            'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged',
+            'invitations_purged', 'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed',
+            'partitions_made', 'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept',
+            'job_runs_swept', 'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
+        union all
+        -- in any order: a run that ends in time takes others first than the last one
+        select 'parked_stored', p.partner_id, p.owner_id, 100 + random() from private.clients_with_due_parked() p) w
+     where not exists (
+       select from core.failing_jobs f
+        where f.job = w.job and f.client_id = coalesce(w.owner_id, private.no_client()) and f.retry_at > private.now())
+     order by w.place;
+end $$;
+comment on function private.due_jobs() is 'Definer: the jobs and clients of every tenant at once.';
+
+create function api.list_due_jobs(caller jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return (select coalesce(json_agg(d), '[]') from private.due_jobs() d);
+end $$;
+comment on function api.list_due_jobs(jsonb) is
+  'What api.run_due_job is to run now: [{job, partner_id, owner_id}]. Both ids are null for a job of no client.';
+grant execute on function api.list_due_jobs(jsonb) to edge_slow;
+
+-- Notes that a job failed, or with null that it succeeded. It is tried again after 20 seconds, and after twice as long
+-- each time, up to an hour.
+create function private.note_job(job text, owner uuid, state text) returns int
+language plpgsql security definer
+as $$
+declare
+  client constant uuid := coalesce(owner, private.no_client());
+  failed int := 0;
+begin
+  if state is null then
+    delete from core.failing_jobs f where f.job = note_job.job and f.client_id = client;
+  else
+    insert into core.failing_jobs as f (job, client_id, sqlstate, retry_at)
+    values (job, client, state, private.now() + interval '20 seconds')
+    on conflict on constraint failing_jobs_pkey do update
+       set failures = f.failures + 1, sqlstate = excluded.sqlstate, failed_at = private.now(),
+           retry_at = private.now() + least(interval '10 seconds' * 2 ^ least(f.failures + 1, 10), interval '1 hour')
+    returning f.failures into failed;
+  end if;
+  return failed;
+end $$;
+comment on function private.note_job(text, uuid, text) is
+  'Definer, because jobs belong to no tenant, and nobody else writes them.';
+
+create function api.run_due_job(caller jsonb, due jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  job   constant text := due ->> 'job';
+  owner constant uuid := (due ->> 'owner_id')::uuid;
+  done  bigint;
+begin
+  perform private.act_as(caller, 'worker');
+  -- a statement for each: the arms of one expression are planned together
+  case job
+    when 'mandates_expired' then done := private.expire_mandates();
+    when 'endings_announced' then done := private.announce_endings();
+    when 'missing_asked' then done := private.announce_missing();
+    when 'mail_purged' then done := private.sweep('mail');
+    when 'logos_purged' then done := private.sweep('logos');
+    when 'invitations_purged' then done := private.sweep('invitations');
+    when 'oauth_purged' then done := private.sweep('oauth');
+    when 'sessions_synced' then done := private.sync_virtual_chargers();
+    when 'charges_given_up' then done := private.give_up_charges();
+    when 'parked_stored' then done := private.judge_due_parked((due ->> 'partner_id')::uuid, owner);
+    when 'registrations_reviewed' then done := private.review_due_registrations();
+    when 'partitions_made' then done := private.make_due_partitions();
+    when 'events_swept' then done := private.sweep_events();
+    when 'charging_changes_swept' then done := private.sweep_charging_changes();
+    when 'parked_swept' then done := private.sweep('parked');
+    when 'webhook_attempts_swept' then done := private.sweep('webhook_attempts');
+    when 'job_runs_swept' then done := private.sweep('job_runs');
+    when 'mail_counts_swept' then done := private.sweep('mail_counts');
+    when 'rate_limits_swept' then done := private.sweep('rate_limits');
+  end case;
+  perform private.note_job(job, owner, null);
+  return json_build_object('rows', done);
+end $$;
+comment on function api.run_due_job(jsonb, jsonb) is
+  'Does what is due of one job: {job, partner_id, owner_id} of api.list_due_jobs to {rows}. Safe to call at any time, '
+  'from several callers at once.';
+grant execute on function api.run_due_job(jsonb, jsonb) to edge_slow;
+
+create function api.record_failed_job(caller jsonb, failed jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('failures', private.note_job(failed ->> 'job', (failed ->> 'owner_id')::uuid,
+                                                        failed ->> 'sqlstate'));
+end $$;
+comment on function api.record_failed_job(jsonb, jsonb) is
+  'Notes that a job failed: {job, owner_id, sqlstate} to {failures}, how often in a row.';
+grant execute on function api.record_failed_job(jsonb, jsonb) to edge_slow;
 
 create function private.record_job_run(job text, ok boolean, ms int) returns void
 language sql security definer
@@ -14858,11 +14958,13 @@ begin
   end if;
   return json_build_object('schema_version', version, 'worker_age_seconds', (
     select extract(epoch from private.now() - r.finished_at)::int from core.job_runs r where r.job = 'worker'
-      order by r.id desc limit 1));
+      order by r.id desc limit 1), 'jobs_failing', (
+    select count(*) from core.failing_jobs f where f.client_id = private.no_client() and f.failures >= 3));
 end $$;
 comment on function private.readiness() is
-  'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, '
-  'worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
+  'The newest migration of this database, the seconds since a run of the worker ended, each null if there is none, and '
+  'how many jobs failed three times in a row: {schema_version, worker_age_seconds, jobs_failing}. Not those of one '
+  'client, which must not make the host unready. Definer, because these tables belong to no tenant.';
 
 create function api.read_health(caller jsonb) returns json
 language sql stable security definer
@@ -15093,6 +15195,12 @@ as $$
   union all select 'job_age_seconds', r.job, extract(epoch from private.now() - r.finished_at) from last_runs r
   union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
   union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null
+  union all
+  select 'jobs_failing', j.job, count(f.job)
+    from unnest(array['client', 'service']) j (job)
+    left join core.failing_jobs f
+      on f.failures >= 3 and (f.client_id = private.no_client()) = (j.job = 'service')
+   group by j.job
   union all
   select 'register_failures', null, count(*) from (
     select from core.ean_checks e where e.outcome = 'unavailable'
@@ -22513,47 +22621,53 @@ begin
 end $$;
 
 -- Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.
-create function private.free_parked(owner uuid, names text[]) returns int
+create function private.free_parked(owner uuid, told text[]) returns int
 language plpgsql
 as $$
 declare
-  chosen uuid[];
+  chosen constant uuid[] := private.parked_by_name(owner, told, 1001);
 begin
-  chosen := private.parked_by_name(owner, names, 1001);
   if cardinality(chosen) > 1000 then
     update core.parked_charging p set judge_at = private.now()
-     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, names, 200000));
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, told, 200000));
   end if;
   return private.judge_parked(owner, chosen[:1000]);
 end $$;
 
--- The worker judges parked sessions again that are due, a thousand in a run. Returns how many it stored.
-create function private.judge_due_parked() returns bigint
+-- The clients that have parked sessions that are due, each found by one look into the index.
+create function private.clients_with_due_parked() returns table (partner_id uuid, owner_id uuid)
+language plpgsql stable
+as $$
+begin
+  return query
+  with recursive client as (
+    (select p.partner_id, p.owner_id from core.parked_charging p
+      where p.judge_at is not null order by p.partner_id, p.owner_id limit 1)
+    union all
+    select n.partner_id, n.owner_id
+      from client c
+     cross join lateral (
+       select p.partner_id, p.owner_id from core.parked_charging p
+        where p.judge_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        order by p.partner_id, p.owner_id limit 1) n)
+  select c.partner_id, c.owner_id from client c;
+end $$;
+
+-- Judges parked sessions of a client that are due, longest due first, a thousand at most. Returns how many it stored.
+create function private.judge_due_parked(partner uuid, owner uuid) returns bigint
 language plpgsql
 as $$
 declare
-  due    record;
-  stored bigint := 0;
+  stored bigint;
 begin
-  for due in
-    select d.partner_id, d.owner_id, array_agg(d.id) as chosen from private.due_parked(1000) d group by d.partner_id,
-        d.owner_id order by 1, 2
-  loop
-    perform private.set_tenant_and_see_all(due.partner_id);
-    stored := stored + private.judge_parked(due.owner_id, due.chosen);
-  end loop;
+  perform private.set_tenant_and_see_all(partner);
+  stored := private.judge_parked(owner, array(
+    select p.id from core.parked_charging p
+     where p.partner_id = partner and p.owner_id = owner and p.judge_at <= private.now()
+     order by p.judge_at limit 1000));
   perform private.set_tenant(null);
   return stored;
 end $$;
-
-create function private.due_parked(size int) returns setof core.parked_charging
-language plpgsql stable security definer
-as $$
-begin
-  return query select * from core.parked_charging p where p.judge_at <= private.now() order by p.judge_at limit size;
-end $$;
-comment on function private.due_parked(int) is
-  'Parked sessions that the worker looks at, longest due first. Definer: every tenant at once.';
 
 -- supabase/schemas/sessions/charging_in/names.sql
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { attempt } from "#shared/foundation/attempt.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -24,10 +25,7 @@ const countedOf = async ({ connection_id }: Account) =>
       [connection_id],
     )
   ).rows.map(({ period }) => period);
-const runJobs = async () =>
-  JSON.parse(
-    await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" }),
-  );
+const runJobs = () => runDueJobs(world);
 const issue = async ({ account_id }: Account, fields = {}) =>
   world.post("/v1/mandate-links", { account_id, ...fields }, await token());
 const revoke = ({ connection_id }: Account, fields = {}) =>

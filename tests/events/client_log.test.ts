@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type EventType, typesOf } from "#shared/domain/events.ts";
 import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { withoutIds } from "../harness/without_ids.ts";
@@ -54,8 +55,7 @@ const news = async (): Promise<LogEvent[]> => {
   return log.events;
 };
 const typesOfNews = async () => typesIn(await news());
-const runJobs = () =>
-  world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
+const runJobs = () => runDueJobs(world);
 
 describe("§6 the log of a client", () => {
   let account_id: string;

@@ -94,7 +94,7 @@ describe.each([...LOGINS, ...TAKEN_ON])("contract §1 %s", (role) => {
     expect([...new Set(own.map(({ schema }) => schema))]).toEqual(
       role.startsWith("edge") ? ["api"] : role.startsWith("operator") ? ["ops"] : [],
     );
-    const worker = own.filter(({ name }) => ["lease_webhooks", "settle_webhook", "run_due_jobs"].includes(name));
+    const worker = own.filter(({ name }) => ["lease_webhooks", "settle_webhook", "run_due_job"].includes(name));
     expect(worker.map(({ name }) => name)).toEqual(role === "edge_slow" ? ["lease_webhooks", "settle_webhook"] : []);
   });
 });

@@ -7,6 +7,7 @@ import { hashSecret, issueUserToken } from "#shared/auth/tokens.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { endpointsOf, type Surface } from "#shared/http/serve.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { statementsOf } from "../harness/world.ts";
 import {
   type App,
@@ -721,8 +722,7 @@ describe("§8 RFC 9700 §4.10 guessing is limited, and locks nobody out", () => 
 });
 
 describe("§5 what is over is forgotten", () => {
-  const purge = () =>
-    world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
+  const purge = () => runDueJobs(world);
   const left = async () => {
     const { id } = await grantOf();
     return world.row(

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import type { User } from "../harness/people.ts";
 import { tablesWith } from "../harness/tables.ts";
@@ -337,7 +338,7 @@ describe("contract §6 OCPP 1.6", () => {
     await tell(started("10:00", 6000));
     const run = async (time: string) => {
       await world.freeze(time);
-      await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox" });
+      await runDueJobs(world);
     };
     await run("2026-08-17T11:00:00Z");
     expect(await sessions()).toEqual([session("08:00", null, 0), session("10:00", null, 0)]);

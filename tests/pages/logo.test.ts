@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { claimLinks } from "#shared/domain/claim/links.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { png } from "../harness/png.ts";
 import { withoutIds } from "../harness/without_ids.ts";
 import { type ClaimWorld, createClaimWorld, newBrowser, newDraft, newSignInLink, prove } from "./claimant.ts";
@@ -106,12 +107,7 @@ describe("contract §4 a partner's logo", () => {
       "update core.partner_logos set replaced_at = now() - interval '91 days' where hash = $1 returning 1",
       Buffer.from(hashes[3] ?? "", "hex"),
     );
-    const due = await world.environment.slowDb.call("run_due_jobs", {
-      kind: "worker",
-      host: "sandbox",
-      request_id: "test",
-    });
-    expect(JSON.parse(due).logos_purged).toBe(1);
+    expect((await runDueJobs(world)).logos_purged).toBe(1);
     expect(await statusOf(hashes[3])).toBe(404);
     expect(await statusOf(hashes[4])).toBe(200);
   });

@@ -10,6 +10,7 @@ import { addCustomers } from "../../trials/bench/kit/people.ts";
 import { createEreWorld, type EreWorld } from "../ere/ere_world.ts";
 import { addChargingPerson, type Charging } from "../ere/person.ts";
 import { addCharger } from "../harness/chargers.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
 import { addLogin, draftRow, giveKey } from "./partner_world.ts";
@@ -357,7 +358,7 @@ test("contract §4 at midnight, and as the year turns, the dashboard says what h
   await at("2027-06-01T12:00:00Z");
   expect(await told()).toEqual({ customers_active: 1, kwh_this_month: 0, expired: waiting.expired + waiting.invited });
   // the job writes down what the calendar says already
-  await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox", request_id: "test" });
+  await runDueJobs(world);
   await rightFor("the mandates of last year are noted as expired");
 });
 

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -388,6 +389,32 @@ describe("§1 a session whose charger nobody knows", () => {
     await name(charger, { external_ref: null });
   });
 
+  test("attack: of 1,001 with one name a thousand are stored when it is given, and the last one by the worker", async () => {
+    const [one] = [unknown({ source: "file", external_id: null, external_ref: undefined })];
+    await rows(
+      `insert into core.parked_charging (partner_id, owner_id, source, told_as, external_id, names, item, reason)
+       select $1, $2, 'api', 'many-' || n, 'many-' || n, '{external_ref:MANY}',
+              $3::jsonb || jsonb_build_object('source', 'api', 'external_id', 'many-' || n,
+                'started_at', timestamptz '2026-02-01Z' + n * interval '20 minutes',
+                'ended_at', timestamptz '2026-02-01Z' + n * interval '20 minutes' + interval '10 minutes'), 'unknown_charger'
+         from generate_series(1, 1001) n`,
+      world.partnerA.id,
+      owner,
+      { ...one, external_ref: "MANY" },
+    );
+    const many = async () =>
+      (await rows("select count(*)::int as n from core.parked_charging where 'external_ref:MANY' = any (names)"))[0].n;
+    const [given] = await name(charger, { external_ref: "many" });
+    expect(await acting("select private.free_parked($1, $2) as answer", owner, given?.told)).toEqual([
+      { answer: 1000 },
+    ]);
+    expect(await many()).toBe(1);
+    expect(await runDueJobs(world)).toMatchObject({ parked_stored: 1 });
+    expect(await many()).toBe(0);
+    await rows("update core.charging_sessions set flags = '{withdrawn}' where external_id like 'many-%'");
+    await name(charger, { external_ref: null });
+  });
+
   test("without an id it is known by its names, EVSE and start", async () => {
     const row = unknown({ source: "file", external_id: null });
     await deliver(row);
@@ -397,7 +424,11 @@ describe("§1 a session whose charger nobody knows", () => {
     expect(await deliver({ ...row, wh: 4500, document: { kwh: 4.5 } })).toMatchObject([{ status: "created" }]);
     // the worker, which looks once more where a name was given at the same moment
     await world.row("update core.parked_charging set judge_at = private.now()");
-    await acting("select private.act_as('{\"kind\": \"worker\"}', 'worker'), private.judge_due_parked()");
+    await acting(
+      "select private.act_as('{\"kind\": \"worker\"}', 'worker'), private.judge_due_parked($1, $2)",
+      world.partnerA.id,
+      owner,
+    );
     expect(await parked()).toEqual([]);
     expect(await rows("select external_id, source from core.charging_sessions where charger_id = $1", charger)).toEqual(
       [{ external_id: "1@2026-03-10T18:00:00Z", source: "file" }],

@@ -20,6 +20,7 @@ const REFERENCE: Record<string, string> = {
   charger_vendor_aliases_one_brand: "the catalogue",
   audit_seals_pkey: "the service's own: one row a day, of all tenants",
   deployment_pkey: "one row a database",
+  failing_jobs_pkey: "the service's own: one row a job and client that fails",
   job_runs_pkey: "the service's own: one row a run, of all tenants",
   payout_batches_pkey: "the service's own: one file for the bank, of all tenants",
   ean_register_points_pkey: "the EAN register of our own, which knows metering points and no customers",

@@ -2,6 +2,7 @@
 
 import type { PoolClient } from "pg";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 const worlds: World[] = [];
@@ -14,8 +15,7 @@ afterAll(() => Promise.all(worlds.map((each) => each.close())));
 
 const query = async (text: string, ...values: unknown[]) => (await world.database.admin.query(text, values)).rows;
 const audit = (action: string) => query("select private.audit($1)", action);
-const runJobs = async (): Promise<number> =>
-  JSON.parse(await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "sandbox" })).partitions_made;
+const runJobs = async () => (await runDueJobs(world)).partitions_made ?? 0;
 
 /** Each audit row in its order, with the partition it is in. */
 const placed = async (): Promise<string[]> =>

@@ -67,6 +67,30 @@ describe("contract §1 /health/ready", () => {
     expect(world.log.at(-1)).toMatchObject({ level: "error", event: "request", status: 503 });
   });
 
+  test("contract §1 a job that failed three times in a row is named with 503; one of a client alone makes nothing unready", async () => {
+    await ran("1 second");
+    const fails = (owner: string, failures: number) =>
+      world.row(
+        `insert into core.failing_jobs (job, client_id, failures, sqlstate, retry_at) values ('parked_stored', ${owner}, $1, '22012', private.now())
+         on conflict (job, client_id) do update set failures = excluded.failures`,
+        failures,
+      );
+    await fails("gen_random_uuid()", 9);
+    await fails("private.no_client()", 2);
+    expect(await ask("/worker/health/ready")).toMatchObject({ status: 200 });
+    await fails("private.no_client()", 3);
+    const { status, body } = await ask("/worker/health/ready");
+    expect([status, body.failing]).toEqual([503, ["jobs"]]);
+    const { rows } = await world.database.admin.query(
+      "select label, value::int from private.metrics() where name = 'jobs_failing' order by 1",
+    );
+    expect(rows).toEqual([
+      { label: "client", value: 1 },
+      { label: "service", value: 1 },
+    ]);
+    await world.row("delete from core.failing_jobs");
+  });
+
   test("contract §1 a database that is away is named with 503, and its name and login are not", async () => {
     const away = connect("postgresql://edge:geheim@127.0.0.1:1/weg");
     const { status, body } = await ask("/worker/health/ready", fresh({ db: away }));

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { serve } from "#shared/http/serve.ts";
 import { surface } from "../../supabase/functions/worker/app.ts";
+import { runDueJobs } from "../harness/due_jobs.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { startSmtp } from "../harness/smtp.ts";
@@ -156,7 +157,7 @@ describe("contract §2 before a mandate ends", () => {
     await signedFor2026();
     await world.travel("2026-11-01T12:00:00Z");
     const caller = { kind: "worker", host: "production", request_id: "dead" };
-    await world.environment.slowDb.call("run_due_jobs", caller);
+    await runDueJobs(world);
     expect(JSON.parse(await world.environment.slowDb.call("due_notices", caller, { size: 10 }))).toHaveLength(1);
     expect((await run()).notices).toEqual({ mailed: 0 });
     await world.travel("2026-11-01T12:05:01Z");
@@ -189,7 +190,7 @@ describe("contract §2 before a mandate ends", () => {
   test("renewed between the notice and its mail: nothing is sent", async () => {
     const { account_id } = await signedFor2026();
     await world.travel("2026-11-01T12:00:00Z");
-    await world.environment.slowDb.call("run_due_jobs", { kind: "worker", host: "production", request_id: "test" });
+    await runDueJobs(world);
     await signMandate(world, account_id);
     await world.database.admin.query("truncate core.mail_outbox");
     expect((await run()).notices).toEqual({ mailed: 0 });

@@ -12,6 +12,7 @@ import { createWorld, type World } from "../harness/world.ts";
 type Run = {
   ok: boolean;
   jobs: Record<string, number>;
+  jobs_failed: number;
   mail: { sent: number; failed: number; problem?: string };
   ean_checks: { checked: number; failed: number };
 };
@@ -98,6 +99,7 @@ describe("§6 mail", () => {
     expect(await run()).toEqual({
       ok: true,
       jobs: expect.objectContaining({ mail_purged: 0, mandates_expired: 0 }),
+      jobs_failed: 0,
       notices: { mailed: 0 },
       mail: { sent: 0, failed: 0 },
       ocpi: { pages: 0, refused: 0, failed: 0 },
@@ -202,18 +204,73 @@ describe("§6 mail", () => {
     expect(JSON.stringify(world.log)).not.toMatch(/example\.nl|geheim/);
   });
 
-  test("jobs of the database that fail keep no mail waiting, and the answer and the log say so", async () => {
+  test("a job of the database that fails stops no other job and no mail; it waits longer each time, and the answer and the log say so", async () => {
+    await world.freeze("2026-11-22T12:00:00Z");
     await enqueue("jan@example.nl");
     await world.row("alter function private.expire_mandates() rename to expire_rightly");
     await world.row("create function private.expire_mandates() returns int language sql return 1 / 0");
     try {
-      expect(await run()).toMatchObject({ ok: false, jobs: {}, mail: { sent: 1 } });
+      const first = await run();
+      expect(first).toMatchObject({ ok: false, jobs: { mail_purged: 0 }, jobs_failed: 1, mail: { sent: 1 } });
+      expect(first.jobs).not.toHaveProperty("mandates_expired");
+      expect(await run(), "not yet").toMatchObject({ ok: true, jobs_failed: 0 });
+      await world.freeze("2026-11-22T12:00:21Z");
+      expect(await run()).toMatchObject({ ok: false, jobs_failed: 1 });
+      await world.freeze("2026-11-22T12:00:42Z");
+      expect(await run(), "not yet").toMatchObject({ ok: true, jobs_failed: 0 });
+      await world.freeze("2026-11-22T12:01:02Z");
     } finally {
       await world.row("drop function private.expire_mandates()");
       await world.row("alter function private.expire_rightly() rename to expire_mandates");
     }
-    expect(world.log).toContainEqual(expect.objectContaining({ event: "jobs_failed", sqlstate: "22012" }));
-    expect(await run()).toMatchObject({ ok: true });
+    expect(world.log).toContainEqual(
+      expect.objectContaining({ event: "job_failed", job: "mandates_expired", sqlstate: "22012" }),
+    );
+    expect(await run()).toMatchObject({ ok: true, jobs: { mandates_expired: 0 } });
+    expect(await world.row("select from core.failing_jobs")).toBeUndefined();
+  });
+
+  test("attack: a client whose parked sessions cannot be judged stops no job, and nothing of another client", async () => {
+    await world.freeze("2026-11-22T12:00:00Z");
+    const park = ({ id, client }: World["partnerA"], started_at: string) =>
+      world.row(
+        `insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason, judge_at)
+         select $1, c.id, 'api', 'x', '{external_ref:X}', jsonb_build_object('external_ref', 'X', 'started_at', $3::text),
+                'unknown_charger', private.now()
+           from core.oauth_clients c where c.client_id = $2 returning id, owner_id`,
+        id,
+        client.client_id,
+        started_at,
+      );
+    const [bad, good] = [
+      await park(world.partnerA, "no time at all"),
+      await park(world.partnerB, "2026-11-01T10:00:00Z"),
+    ];
+    const due = async ({ id }: { id: string }) =>
+      (await world.row("select judge_at is not null as due from core.parked_charging where id = $1", id)).due;
+    expect(await run()).toMatchObject({ ok: false, jobs: { parked_stored: 0, mandates_expired: 0 }, jobs_failed: 1 });
+    expect([await due(bad), await due(good)]).toEqual([true, false]);
+    expect(world.log).toContainEqual(
+      expect.objectContaining({
+        event: "job_failed",
+        job: "parked_stored",
+        client_id: bad.owner_id,
+        sqlstate: "22007",
+      }),
+    );
+    expect(await world.row("select job, client_id, failures from core.failing_jobs")).toEqual({
+      job: "parked_stored",
+      client_id: bad.owner_id,
+      failures: 1,
+    });
+    await world.row(
+      'update core.parked_charging set item = item || \'{"started_at": "2026-11-01T10:00:00Z"}\' where id = $1',
+      bad.id,
+    );
+    await world.freeze("2026-11-22T12:00:21Z");
+    expect(await run()).toMatchObject({ ok: true, jobs_failed: 0 });
+    expect(await world.row("select from core.failing_jobs")).toBeUndefined();
+    await world.row("delete from core.parked_charging");
   });
 
   test("a server that refuses us is our fault, not the mail's: all of it waits, and the answer says so", async () => {

@@ -78,8 +78,14 @@ export type LeasedWebhook = z.output<typeof LeasedWebhook>;
 const Figure = z.object({ name: z.string(), label: z.string().nullable(), value: z.number().nullable() });
 export type Figure = z.output<typeof Figure>;
 
+/** A job, and the client that it is for if it works through clients. */
+const DueJob = z.object({ job: z.string(), partner_id: z.string().nullable(), owner_id: z.string().nullable() });
+export type DueJob = z.output<typeof DueJob>;
+
 export const ANSWERS = {
-  run_due_jobs: z.record(z.string(), z.number()),
+  list_due_jobs: z.array(DueJob),
+  run_due_job: z.object({ rows: z.number() }),
+  record_failed_job: z.object({ failures: z.number() }),
   run_draft_jobs: z.object({ expired: z.number(), purged: z.number(), reminded: z.number() }),
   due_draft_lookups: z.array(DueDraft),
   due_ean_checks: z.array(DueConnection),

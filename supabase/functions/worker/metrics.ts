@@ -23,6 +23,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   job_age_seconds: { help: "Time since the job last completed; +Inf if it never did", label: "job" },
   job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "job" },
   job_duration_seconds: { help: "How long its last run took", label: "job" },
+  jobs_failing: {
+    help: "Jobs that failed three times in a row: of the service, or for one client alone",
+    label: "job",
+  },
   register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
   register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },
   charging_parked: { help: "Charging sessions whose charger is not known yet, counted up to 10000" },

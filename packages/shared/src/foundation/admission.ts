@@ -38,7 +38,11 @@ export type Admitted = z.output<typeof Admitted> & { flushed?: string };
 export const ANSWERS = {
   charge: Admitted,
   admit: Admitted.extend({ flushed: z.string() }),
-  read_health: z.object({ schema_version: z.string().nullable(), worker_age_seconds: z.number().nullable() }),
+  read_health: z.object({
+    schema_version: z.string().nullable(),
+    worker_age_seconds: z.number().nullable(),
+    jobs_failing: z.number(),
+  }),
 };
 declare module "./answers.ts" {
   interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}

@@ -10,9 +10,9 @@ const LATE_SECONDS = 300;
 /** The database is asked at most once in this time. */
 const MEMORY_MS = 1_000;
 
-type Readiness = SqlAnswer<"read_health"> & {
+type Readiness = Omit<SqlAnswer<"read_health">, "jobs_failing"> & {
   /** The failing checks. */
-  failing: ("database" | "worker")[];
+  failing: ("database" | "worker" | "jobs")[];
   /** Why the database did not answer, for the log. */
   cause?: unknown;
 };
@@ -22,7 +22,11 @@ async function ask({ db, config }: Environment): Promise<Readiness> {
     const caller = { kind: "anyone", host: config.API_HOST, request_id: crypto.randomUUID() };
     const seen = JSON.parse((await db.call("read_health", caller)) as Json<SqlAnswer<"read_health">>);
     const late = seen.worker_age_seconds === null || seen.worker_age_seconds > LATE_SECONDS;
-    return { failing: late ? ["worker"] : [], ...seen };
+    const { jobs_failing, ...shown } = seen;
+    return {
+      failing: [...(late ? ["worker" as const] : []), ...(jobs_failing > 0 ? ["jobs" as const] : [])],
+      ...shown,
+    };
   } catch (cause) {
     return { failing: ["database"], schema_version: null, worker_age_seconds: null, cause };
   }

@@ -1,36 +1,115 @@
--- Scheduled work: the worker calls, and each call does what is due. The runs are kept for /health/ready and the
--- figures.
+-- Scheduled work: the worker asks what is due, and runs each as a statement of its own, so that one that fails or hangs
+-- stops no other. The runs are kept for /health/ready and the figures.
 
-create function api.run_due_jobs(caller jsonb) returns json
-language sql security definer
+-- What is due: every job, and for each client with parked sessions that may be stored one more. What failed waits.
+create function private.due_jobs() returns table (job text, partner_id uuid, owner_id uuid)
+language plpgsql stable security definer
 as $$
-  select private.act_as(caller, 'worker');
-  select json_build_object(
-    'mandates_expired', private.expire_mandates(),
-    'endings_announced', private.announce_endings(),
-    'missing_asked', private.announce_missing(),
-    'mail_purged', private.sweep('mail'),
-    'logos_purged', private.sweep('logos'),
-    'invitations_purged', private.sweep('invitations'),
-    'oauth_purged', private.sweep('oauth'),
-    'sessions_synced', private.sync_virtual_chargers(),
-    'charges_given_up', private.give_up_charges(),
-    'parked_stored', private.judge_due_parked(),
-    'registrations_reviewed', private.review_due_registrations(),
-    'partitions_made', private.make_due_partitions(),
-    'events_swept', private.sweep_events(),
-    'charging_changes_swept', private.sweep_charging_changes(),
-    'parked_swept', private.sweep('parked'),
-    'webhook_attempts_swept', private.sweep('webhook_attempts'),
-    'job_runs_swept', private.sweep('job_runs'),
-    'mail_counts_swept', private.sweep('mail_counts'),
-    -- last: whose bucket it deletes waits until this transaction ends
-    'rate_limits_swept', private.sweep('rate_limits'));
-$$;
-comment on function api.run_due_jobs(jsonb) is
-  'Does everything that is due, in one transaction: counts by job. Safe to call at any time, from several callers at '
-  'once.';
-grant execute on function api.run_due_jobs(jsonb) to edge_slow;
+begin
+  return query
+    select w.job, w.partner_id, w.owner_id
+      from (
+        select j.job, null::uuid as partner_id, null::uuid as owner_id, j.place::float as place
+          from unnest(array[
+            'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged',
+            'invitations_purged', 'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed',
+            'partitions_made', 'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept',
+            'job_runs_swept', 'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
+        union all
+        -- in any order: a run that ends in time takes others first than the last one
+        select 'parked_stored', p.partner_id, p.owner_id, 100 + random() from private.clients_with_due_parked() p) w
+     where not exists (
+       select from core.failing_jobs f
+        where f.job = w.job and f.client_id = coalesce(w.owner_id, private.no_client()) and f.retry_at > private.now())
+     order by w.place;
+end $$;
+comment on function private.due_jobs() is 'Definer: the jobs and clients of every tenant at once.';
+
+create function api.list_due_jobs(caller jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return (select coalesce(json_agg(d), '[]') from private.due_jobs() d);
+end $$;
+comment on function api.list_due_jobs(jsonb) is
+  'What api.run_due_job is to run now: [{job, partner_id, owner_id}]. Both ids are null for a job of no client.';
+grant execute on function api.list_due_jobs(jsonb) to edge_slow;
+
+-- Notes that a job failed, or with null that it succeeded. It is tried again after 20 seconds, and after twice as long
+-- each time, up to an hour.
+create function private.note_job(job text, owner uuid, state text) returns int
+language plpgsql security definer
+as $$
+declare
+  client constant uuid := coalesce(owner, private.no_client());
+  failed int := 0;
+begin
+  if state is null then
+    delete from core.failing_jobs f where f.job = note_job.job and f.client_id = client;
+  else
+    insert into core.failing_jobs as f (job, client_id, sqlstate, retry_at)
+    values (job, client, state, private.now() + interval '20 seconds')
+    on conflict on constraint failing_jobs_pkey do update
+       set failures = f.failures + 1, sqlstate = excluded.sqlstate, failed_at = private.now(),
+           retry_at = private.now() + least(interval '10 seconds' * 2 ^ least(f.failures + 1, 10), interval '1 hour')
+    returning f.failures into failed;
+  end if;
+  return failed;
+end $$;
+comment on function private.note_job(text, uuid, text) is
+  'Definer, because jobs belong to no tenant, and nobody else writes them.';
+
+create function api.run_due_job(caller jsonb, due jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  job   constant text := due ->> 'job';
+  owner constant uuid := (due ->> 'owner_id')::uuid;
+  done  bigint;
+begin
+  perform private.act_as(caller, 'worker');
+  -- a statement for each: the arms of one expression are planned together
+  case job
+    when 'mandates_expired' then done := private.expire_mandates();
+    when 'endings_announced' then done := private.announce_endings();
+    when 'missing_asked' then done := private.announce_missing();
+    when 'mail_purged' then done := private.sweep('mail');
+    when 'logos_purged' then done := private.sweep('logos');
+    when 'invitations_purged' then done := private.sweep('invitations');
+    when 'oauth_purged' then done := private.sweep('oauth');
+    when 'sessions_synced' then done := private.sync_virtual_chargers();
+    when 'charges_given_up' then done := private.give_up_charges();
+    when 'parked_stored' then done := private.judge_due_parked((due ->> 'partner_id')::uuid, owner);
+    when 'registrations_reviewed' then done := private.review_due_registrations();
+    when 'partitions_made' then done := private.make_due_partitions();
+    when 'events_swept' then done := private.sweep_events();
+    when 'charging_changes_swept' then done := private.sweep_charging_changes();
+    when 'parked_swept' then done := private.sweep('parked');
+    when 'webhook_attempts_swept' then done := private.sweep('webhook_attempts');
+    when 'job_runs_swept' then done := private.sweep('job_runs');
+    when 'mail_counts_swept' then done := private.sweep('mail_counts');
+    when 'rate_limits_swept' then done := private.sweep('rate_limits');
+  end case;
+  perform private.note_job(job, owner, null);
+  return json_build_object('rows', done);
+end $$;
+comment on function api.run_due_job(jsonb, jsonb) is
+  'Does what is due of one job: {job, partner_id, owner_id} of api.list_due_jobs to {rows}. Safe to call at any time, '
+  'from several callers at once.';
+grant execute on function api.run_due_job(jsonb, jsonb) to edge_slow;
+
+create function api.record_failed_job(caller jsonb, failed jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'worker');
+  return json_build_object('failures', private.note_job(failed ->> 'job', (failed ->> 'owner_id')::uuid,
+                                                        failed ->> 'sqlstate'));
+end $$;
+comment on function api.record_failed_job(jsonb, jsonb) is
+  'Notes that a job failed: {job, owner_id, sqlstate} to {failures}, how often in a row.';
+grant execute on function api.record_failed_job(jsonb, jsonb) to edge_slow;
 
 create function private.record_job_run(job text, ok boolean, ms int) returns void
 language sql security definer
@@ -62,11 +141,13 @@ begin
   end if;
   return json_build_object('schema_version', version, 'worker_age_seconds', (
     select extract(epoch from private.now() - r.finished_at)::int from core.job_runs r where r.job = 'worker'
-      order by r.id desc limit 1));
+      order by r.id desc limit 1), 'jobs_failing', (
+    select count(*) from core.failing_jobs f where f.client_id = private.no_client() and f.failures >= 3));
 end $$;
 comment on function private.readiness() is
-  'The newest migration of this database, and the seconds since a run of the worker ended: {schema_version, '
-  'worker_age_seconds}, each null if there is none. Definer, because these tables belong to no tenant.';
+  'The newest migration of this database, the seconds since a run of the worker ended, each null if there is none, and '
+  'how many jobs failed three times in a row: {schema_version, worker_age_seconds, jobs_failing}. Not those of one '
+  'client, which must not make the host unready. Definer, because these tables belong to no tenant.';
 
 create function api.read_health(caller jsonb) returns json
 language sql stable security definer

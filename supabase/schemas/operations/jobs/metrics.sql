@@ -104,6 +104,12 @@ as $$
   union all select 'job_ok', r.job, r.ok::int from last_runs r where r.job is not null and r.ok is not null
   union all select 'job_duration_seconds', r.job, r.ms / 1000.0 from last_runs r where r.ms is not null
   union all
+  select 'jobs_failing', j.job, count(f.job)
+    from unnest(array['client', 'service']) j (job)
+    left join core.failing_jobs f
+      on f.failures >= 3 and (f.client_id = private.no_client()) = (j.job = 'service')
+   group by j.job
+  union all
   select 'register_failures', null, count(*) from (
     select from core.ean_checks e where e.outcome = 'unavailable'
         and e.checked_at > private.now() - interval '1 hour' limit 10000) f

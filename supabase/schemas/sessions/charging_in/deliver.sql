@@ -215,44 +215,50 @@ begin
 end $$;
 
 -- Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.
-create function private.free_parked(owner uuid, names text[]) returns int
+create function private.free_parked(owner uuid, told text[]) returns int
 language plpgsql
 as $$
 declare
-  chosen uuid[];
+  chosen constant uuid[] := private.parked_by_name(owner, told, 1001);
 begin
-  chosen := private.parked_by_name(owner, names, 1001);
   if cardinality(chosen) > 1000 then
     update core.parked_charging p set judge_at = private.now()
-     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, names, 200000));
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, told, 200000));
   end if;
   return private.judge_parked(owner, chosen[:1000]);
 end $$;
 
--- The worker judges parked sessions again that are due, a thousand in a run. Returns how many it stored.
-create function private.judge_due_parked() returns bigint
+-- The clients that have parked sessions that are due, each found by one look into the index.
+create function private.clients_with_due_parked() returns table (partner_id uuid, owner_id uuid)
+language plpgsql stable
+as $$
+begin
+  return query
+  with recursive client as (
+    (select p.partner_id, p.owner_id from core.parked_charging p
+      where p.judge_at is not null order by p.partner_id, p.owner_id limit 1)
+    union all
+    select n.partner_id, n.owner_id
+      from client c
+     cross join lateral (
+       select p.partner_id, p.owner_id from core.parked_charging p
+        where p.judge_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        order by p.partner_id, p.owner_id limit 1) n)
+  select c.partner_id, c.owner_id from client c;
+end $$;
+
+-- Judges parked sessions of a client that are due, longest due first, a thousand at most. Returns how many it stored.
+create function private.judge_due_parked(partner uuid, owner uuid) returns bigint
 language plpgsql
 as $$
 declare
-  due    record;
-  stored bigint := 0;
+  stored bigint;
 begin
-  for due in
-    select d.partner_id, d.owner_id, array_agg(d.id) as chosen from private.due_parked(1000) d group by d.partner_id,
-        d.owner_id order by 1, 2
-  loop
-    perform private.set_tenant_and_see_all(due.partner_id);
-    stored := stored + private.judge_parked(due.owner_id, due.chosen);
-  end loop;
+  perform private.set_tenant_and_see_all(partner);
+  stored := private.judge_parked(owner, array(
+    select p.id from core.parked_charging p
+     where p.partner_id = partner and p.owner_id = owner and p.judge_at <= private.now()
+     order by p.judge_at limit 1000));
   perform private.set_tenant(null);
   return stored;
 end $$;
-
-create function private.due_parked(size int) returns setof core.parked_charging
-language plpgsql stable security definer
-as $$
-begin
-  return query select * from core.parked_charging p where p.judge_at <= private.now() order by p.judge_at limit size;
-end $$;
-comment on function private.due_parked(int) is
-  'Parked sessions that the worker looks at, longest due first. Definer: every tenant at once.';

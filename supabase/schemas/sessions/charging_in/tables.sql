@@ -114,7 +114,7 @@ create index parked_charging_external_id on core.parked_charging (partner_id, ow
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (judge_at) where judge_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, judge_at) where judge_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
