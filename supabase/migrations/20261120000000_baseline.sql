@@ -22816,7 +22816,8 @@ begin
                charger.id, n.evse_no, null, false)::core.charger_names
       from (select '' as party, 'external_ref' as kind, input ->> 'external_ref' as value, null::int as evse_no
             union all
-            select coalesce(upper(e.evse ->> 'party'), ''), k.kind, e.evse ->> k.kind, e.place::int
+            select coalesce(regexp_replace(upper(e.evse ->> 'party'), '^(..)-?(...)$', '\1-\2'), ''), k.kind,
+                   e.evse ->> k.kind, e.place::int
               from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality e (evse,
                   place)
              cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) n

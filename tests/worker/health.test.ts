@@ -16,10 +16,13 @@ beforeEach(async () => {
 
 /** As a process of its own, which remembers nothing. */
 const fresh = (other: Partial<Environment> = {}): Environment => ({ ...world.environment, ...other });
-const ask = async (path: string, environment = fresh(), slug = "worker") => {
+/** Who may read what is wrong. */
+const monitor = () => ({ authorization: `Bearer ${world.environment.config.METRICS_SECRET}` });
+const ask = async (path: string, environment = fresh(), slug = "worker", headers: HeadersInit = monitor()) => {
   const surface = SERVED.find((each) => each.slug === slug);
   if (!surface) throw new Error(`no function ${slug}`);
-  const answer = await serve(surface, environment).fetch(new Request(`http://api.test${path}`));
+  const request = new Request(`http://api.test${path}`, { headers });
+  const answer = await serve(surface, environment).fetch(request);
   return { status: answer.status, body: await answer.json(), headers: answer.headers };
 };
 const ran = (ago: string) =>
@@ -55,6 +58,17 @@ describe("contract §1 /health/ready", () => {
       { ok: true, function: "cpo-v1", failing: [], schema_version: expect.anything(), worker_age_seconds: 299 },
     ]);
     expect(headers.get("cache-control")).toBe("no-store");
+  });
+
+  test.each([
+    ["nobody", {}],
+    ["a CPO", { authorization: "Bearer nothing" }],
+  ])("contract §1 attack: %s reads whether it is ready, and nothing more", async (_who, headers) => {
+    const seen = () => ask("/worker/health/ready", fresh(), "worker", headers);
+    expect(await seen()).toMatchObject({ status: 503, body: { ok: false, function: "worker" } });
+    expect(Object.keys((await seen()).body)).toEqual(["ok", "function"]);
+    await ran("1 second");
+    expect((await seen()).body).toEqual({ ok: true, function: "worker" });
   });
 
   test.each([

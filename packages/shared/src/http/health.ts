@@ -1,5 +1,6 @@
 // Whether a function works, for monitoring. Needs no credential, and the response has no one's data.
 
+import { sameSecret } from "#shared/auth/tokens.ts";
 import type {} from "#shared/foundation/admission.ts";
 import type { Json, SqlAnswer } from "#shared/foundation/answers.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
@@ -50,19 +51,21 @@ const readinessOf = oncePerEnvironment((environment) => {
 });
 
 /**
- * The response of `/<slug>/health/ready`: 200, or 503 if something fails.
+ * The response of `/<slug>/health/ready`: 200, or 503 if something fails. Only who sends METRICS_SECRET reads what.
  * @param note the log line, which gets the reason
  */
 export async function answerReady(
   slug: string,
+  { headers }: Request,
   environment: Environment,
   note: { refusal?: ApiError },
 ): Promise<Response> {
+  const known = sameSecret(headers.get("authorization") ?? "", `Bearer ${environment.config.METRICS_SECRET}`);
   const { cause, ...readiness } = await readinessOf(environment)();
   const ok = readiness.failing.length === 0;
   if (!ok) note.refusal = new ApiError("service_unavailable", {}, cause);
   return Response.json(
-    { ok, function: slug, ...readiness },
+    { ok, function: slug, ...(known ? readiness : {}) },
     { status: ok ? 200 : 503, headers: { "Cache-Control": "no-store" } },
   );
 }

@@ -113,7 +113,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
   for (const root of ["", `/${slug}`]) {
     app.get(`${root}/health`, (c) => c.json({ ok: true, function: slug }));
     app.get(`${root}/health/ready`, async (c) =>
-      (await import("./health.ts")).answerReady(slug, c.get("environment"), c.get("note")),
+      (await import("./health.ts")).answerReady(slug, c.req.raw, c.get("environment"), c.get("note")),
     );
   }
   for (const { method, path, load } of routesOf(surface.endpoints)) {
