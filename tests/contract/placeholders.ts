@@ -47,8 +47,10 @@ export function placeholders(url: string, example: string): (value: unknown) => 
       .replace(/whsec_[A-Za-z0-9+/]{43}=|[A-Za-z0-9_-]{22,}/g, (found) => {
         if (found.startsWith("whsec_")) return stand("webhook", found, (count) => `whsec_${letters(-count, 43)}=`);
         // a name of ours is of small letters
-        if (!/[A-Z]/.test(found) || !/[a-z]/.test(found) || !/[0-9]/.test(found)) return found;
-        return stand("secret", found, (count) => `${/^[a-z]+_[a-z]+_/.exec(found)?.[0] ?? ""}${letters(count, 43)}`);
+        if (!/[A-Z]/.test(found) || !/[a-z]/.test(found)) return found;
+        // a secret of 43 random letters may begin like a kind of key, or have no digit
+        const kind = found.length > 43 ? /^[a-z]+_[a-z]+_/.exec(found)?.[0] : undefined;
+        return stand("secret", found, (count) => `${kind ?? ""}${letters(count, 43)}`);
       })
       .replace(/\bKL-[0-9a-f]{10}\b/g, (found) => stand("reference", found, (count) => `KL-${1000 + count}`))
       .replace(/\b[0-9a-f]{10,12}(?=@)/g, (found) => stand("mailbox", found, (count) => `klant${count}`))

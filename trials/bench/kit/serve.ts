@@ -47,7 +47,17 @@ export async function serveOnNode(
   return serve(process.execPath, [entry], variables, logFolder);
 }
 
-async function serve(program: string, args: string[], variables: Record<string, string>, logFolder: string) {
+/** On a free port, and on another one if somebody else takes that first. */
+async function serve(...how: Parameters<typeof serveOn>): Promise<Served> {
+  for (let again = 0; ; again += 1)
+    try {
+      return await serveOn(...how);
+    } catch (error) {
+      if (again === 3 || !/AddrInUse|EADDRINUSE/.test(String(error))) throw error;
+    }
+}
+
+async function serveOn(program: string, args: string[], variables: Record<string, string>, logFolder: string) {
   const port = await freePort();
   const log = openSync(join(logFolder, `served-${port}.log`), "a");
   const child = spawn(program, args, {
