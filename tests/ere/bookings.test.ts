@@ -349,19 +349,12 @@ describe("contract §3 booking open, submit, withdraw", () => {
     await other.query("rollback");
     other.release();
     // until it is done, or waits for them
-    await Promise.race([
-      running,
-      expect
-        .poll(
-          async () =>
-            (
-              await world.database.admin.query(
-                `select from pg_stat_activity where ${waiting} and query_start < now() - interval '1 second'`,
-              )
-            ).rowCount,
-        )
-        .toBe(1),
-    ]);
+    let done = false;
+    void running.finally(() => {
+      done = true;
+    });
+    const held = `select from pg_stat_activity where ${waiting} and query_start < now() - interval '1 second'`;
+    await expect.poll(async () => done || (await world.database.admin.query(held)).rowCount === 1).toBe(true);
     for (const client of corrections) {
       await client.query("commit");
       client.release();
