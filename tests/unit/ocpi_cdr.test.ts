@@ -17,6 +17,23 @@ const dutch = (fields: object = {}, location: object = {}): Cdr => {
 // biome-ignore lint/suspicious/noExplicitAny: each test knows which kind it reads
 const read = (cdr: unknown): any => readCdr(cdr);
 
+describe("a number that nobody measures", () => {
+  const withVolume = (volume: number) =>
+    dutch({ charging_periods: [{ start_date_time: "2015-06-29T21:39:09Z", dimensions: [{ type: "TIME", volume }] }] });
+
+  test.each([1e308, -1e308, 1e-300])("attack: %s anywhere in what is kept is refused by its field", (number) => {
+    const field = "charging_periods.0.dimensions.0.volume";
+    expect(read(withVolume(number))).toEqual({ refused: `${field}: is no number that can be kept` });
+    expect(read(dutch({ total_cost: { excl_vat: number } }))).toEqual({
+      refused: "total_cost.excl_vat: is no number that can be kept",
+    });
+  });
+
+  test.each([0, 1e15, 5.551115123125783e-17])("%s is kept as it came", (number) => {
+    expect(read(withVolume(number)).kind).toBe("session");
+  });
+});
+
 describe("the specification's example", () => {
   test("is a session abroad, of the names of its EVSE", () => {
     const { document, kept_sha256, session, ...rest } = read(example());

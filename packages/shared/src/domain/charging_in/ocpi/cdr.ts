@@ -201,6 +201,23 @@ function disagrees(kwh: number, periods: { dimensions: { type: string; volume: n
 }
 
 /**
+ * Where a number stands that nobody measures: the database writes out each of the 308 digits of 1e308. Noise of a sum,
+ * such as 5.6e-17, is none.
+ */
+function absurdNumber(kept: unknown, path: string[] = []): string | undefined {
+  if (typeof kept === "number") {
+    const size = Math.abs(kept);
+    return size > 1e15 || (size > 0 && size < 1e-30) ? path.join(".") : undefined;
+  }
+  if (typeof kept !== "object" || kept === null) return undefined;
+  for (const [name, inner] of Object.entries(kept)) {
+    const found = absurdNumber(inner, [...path, name]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
  * Reads a CDR as JSON.parse gave it.
  * @returns the CDR, or `refused`: the field and what is wrong with it, for `status_message` of status code 2001. It repeats no value.
  */
@@ -214,6 +231,8 @@ export function readCdr(sent: unknown): ReadCdr | { refused: string } {
   }
   const { cdr_location: location, total_energy, meter_id } = data;
   const kept = keep(sent, KEPT) as Json;
+  const absurd = absurdNumber(kept);
+  if (absurd !== undefined) return { refused: `${absurd}: is no number that can be kept` };
   const { country_code, party_id, id, start_date_time, end_date_time } = data;
   // the same CDR may come with its ids in other case and its times in another notation
   const told = { ...kept, country_code, party_id, id, start_date_time, end_date_time };
