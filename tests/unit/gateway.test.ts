@@ -339,11 +339,11 @@ describe("messages", () => {
         `[2,"d","X",${deep(50)}]`,
         `[2,"d","X",${deep(1_000)}]`,
         '[9,"x",{}]',
-        id(37),
+        id(257),
       ])
         charger.socket.send(text);
       await expect.poll(() => charger.frames).toEqual(Array(11).fill([4, "-1", code, "", {}]));
-      expect(await charger.call("Heartbeat", {}, "i".repeat(36))).toMatchObject(ANSWERED);
+      expect(await charger.call("Heartbeat", {}, "i".repeat(256))).toMatchObject(ANSWERED);
       expect(await charger.call("X", JSON.parse(deep(49)))).toMatchObject(ANSWERED);
       for (let n = 0; n < 11; n += 1) charger.socket.send("[");
       expect(await charger.closed).toMatchObject({ code: 1008 });

@@ -215,6 +215,16 @@ describe("messages", () => {
     });
   });
 
+  test("contract §6 a transaction whose id is too long to be stored is known by its hash", () => {
+    const named = (transactionId: string) =>
+      read("ocpp2.0.1", "TransactionEvent", { eventType: "Started", transactionInfo: { transactionId } });
+    const stored = (id: string) => (named(id).happened as { transaction: string }).transaction;
+    expect(stored("x".repeat(110))).toBe("x".repeat(110));
+    expect(stored("x".repeat(111))).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(stored("x".repeat(256))).not.toBe(stored("x".repeat(255)));
+    expect(named("x".repeat(257)).unusable).toBe("transactionInfo.transactionId");
+  });
+
   test("contract §6 an event that a station queued tells nothing of now, whatever its clock", () => {
     const payload = {
       eventType: "Started",

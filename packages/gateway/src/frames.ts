@@ -9,8 +9,8 @@ export type Frame =
 
 /** Levels of a frame, itself among them. A payload has one less, as the edge function takes it. */
 const DEEPEST = 50;
-/** OCPP-J 1.6 section 4.1.4, and 2.0.1 section 4.1.4. */
-const LONGEST_ID = 36;
+/** OCPP-J says 36 (section 4.1.4 of 1.6 and of 2.0.1). Some chargers send more, and only get it back. */
+const LONGEST_ID = 256;
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;

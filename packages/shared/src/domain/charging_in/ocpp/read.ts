@@ -3,6 +3,7 @@
  * loses sessions: unknown fields are ignored, lengths are not judged, and only what is used must be there.
  */
 
+import { createHash } from "node:crypto";
 import { answerTo, type CallAnswer, type Protocol } from "./actions.ts";
 import { type Readings, readingsOf } from "./energy.ts";
 import { countOf, type Fields, isObject, type Moment, momentOf, objectOf, textOf, wholeOf } from "./lenient.ts";
@@ -84,8 +85,13 @@ function bootOf(protocol: Protocol, payload: Fields): Boot {
 
 const EVENTS = ["Started", "Updated", "Ended"] as const;
 
-/** The longest name of a transaction that is kept as it is. */
-const LONGEST_ID = 110;
+/** OCPP 2.0.1 says 36 letters. Some chargers send more: beyond what is stored as it is, the hash stands for it. */
+const LONGEST_ID = 256;
+const LONGEST_STORED = 110;
+const storedId = (transaction: string) =>
+  transaction.length > LONGEST_STORED
+    ? `sha256:${createHash("sha256").update(transaction).digest("hex")}`
+    : transaction;
 
 type What = { happened?: Happening; unusable?: string };
 
@@ -107,7 +113,7 @@ function eventOf(payload: Fields, moment: Moment, { received_at, live }: Message
   if (!type) return { unusable: "eventType" };
   const connector = countOf(objectOf(payload.evse).id, 1, 100);
   const readings = readingsOf(payload.meterValue, received_at, live);
-  return { happened: { kind: "event", transaction, type, connector, readings, ...moment } };
+  return { happened: { kind: "event", transaction: storedId(transaction), type, connector, readings, ...moment } };
 }
 
 function valuesOf(protocol: Protocol, payload: Fields, { received_at, live }: Message): What | null {
