@@ -9,9 +9,9 @@ import type { World } from "./world.ts";
 export async function runDueJobs({ environment }: World): Promise<Record<string, number>> {
   const caller = { kind: "worker", host: environment.config.API_HOST, request_id: "test" };
   const call = ((name: string, ...given: object[]) => environment.slowDb.call(name, caller, ...given)) as Call<
-    "list_due_jobs" | "run_due_job" | "record_failed_job"
+    "due_jobs" | "run_due_job" | "record_failed_job"
   >;
-  const { jobs, jobs_failed } = await runJobs(environment, call, Infinity, "test");
+  const { jobs, jobs_failed } = await runJobs(environment, call, "test");
   expect(jobs_failed).toBe(0);
   return jobs;
 }

@@ -813,7 +813,7 @@ describe("contract §8 who may run it", () => {
       for (const statement of [
         "select * from core.accounts",
         "select private.audit('x')",
-        "select api.list_due_jobs('{}')",
+        "select api.due_jobs('{}')",
       ]) {
         await expect(client.query(statement)).rejects.toMatchObject({ code: "42501" });
       }

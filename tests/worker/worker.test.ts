@@ -273,6 +273,40 @@ describe("§6 mail", () => {
     await world.row("delete from core.parked_charging");
   });
 
+  test("attack: a job that takes its time leaves mail all of its own, and one that hangs elsewhere is passed by", async () => {
+    await enqueue("jan@example.nl");
+    await world.row("alter function private.expire_mandates() rename to expire_rightly");
+    await world.row(
+      "create function private.expire_mandates() returns int language plpgsql as $$ begin perform pg_sleep(13); return 1; end $$",
+    );
+    try {
+      const hanging = run();
+      await expect
+        .poll(() =>
+          world.row("select from pg_stat_activity where wait_event = 'PgSleep' and query like '%run_due_job%'"),
+        )
+        .toBeDefined();
+      const begun = performance.now();
+      expect(await run()).toMatchObject({ ok: true, jobs: { mandates_expired: 0 }, mail: { sent: 1 } });
+      expect(performance.now() - begun).toBeLessThan(9_000);
+      await enqueue("eva@example.nl");
+      expect(await hanging).toMatchObject({ ok: true, jobs: { mandates_expired: 1 }, mail: { sent: 1 } });
+    } finally {
+      await world.row("drop function private.expire_mandates()");
+      await world.row("alter function private.expire_rightly() rename to expire_mandates");
+    }
+  });
+
+  test("attack: what failed and is no more, a client's or a job's, is not noted for ever", async () => {
+    await world.row(
+      `insert into core.failing_jobs (job, client_id, failures, sqlstate, retry_at)
+       values ('parked_stored', gen_random_uuid(), 3, '22007', private.now() + interval '1 hour'),
+              ('job_of_old', private.no_client(), 3, '22007', private.now() + interval '1 hour')`,
+    );
+    expect(await run()).toMatchObject({ ok: true });
+    expect(await world.row("select from core.failing_jobs")).toBeUndefined();
+  });
+
   test("a server that refuses us is our fault, not the mail's: all of it waits, and the answer says so", async () => {
     smtp.refuseSender = 550;
     const ids = await Promise.all(Array.from({ length: 6 }, (_, index) => enqueue(`m${index}@example.nl`)));

@@ -83,7 +83,7 @@ const DueJob = z.object({ job: z.string(), partner_id: z.string().nullable(), ow
 export type DueJob = z.output<typeof DueJob>;
 
 export const ANSWERS = {
-  list_due_jobs: z.array(DueJob),
+  due_jobs: z.array(DueJob),
   run_due_job: z.object({ rows: z.number() }),
   record_failed_job: z.object({ failures: z.number() }),
   run_draft_jobs: z.object({ expired: z.number(), purged: z.number(), reminded: z.number() }),

@@ -26,7 +26,7 @@ export const run = endpoint(
     caller: { kind: "worker", secret: "WORKER_SECRET" },
     limit: null,
     sql: [
-      "list_due_jobs",
+      "due_jobs",
       "run_due_job",
       "record_failed_job",
       "lease_mail",
@@ -121,8 +121,9 @@ export const run = endpoint(
   async ({ call, environment, admitted }) => {
     const { request_id } = await admitted();
     const begun = performance.now();
+    const jobs = await runJobs(environment, call, request_id);
+    // however long the jobs took
     const deadline = Date.now() + BUDGET_MS;
-    const jobs = await runJobs(environment, call, deadline, request_id);
     const others = async () => {
       const audit = await chainAudit(call, deadline);
       const drafts = await tendDrafts(environment, call, deadline, request_id);

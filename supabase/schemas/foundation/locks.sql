@@ -21,8 +21,9 @@ create type private.lock_kind as enum (
   'sale', 'booking', 'year',
   -- the invoices of a partner
   'invoices',
-  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of anybody
-  'audit_seal', 'dashboard', 'dashboards'
+  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of
+  -- anybody; who runs a job, for a client if it has one
+  'audit_seal', 'dashboard', 'dashboards', 'job'
 );
 comment on type private.lock_kind is
   'What private.lock locks. A transaction takes kinds in this order, and of one kind the people''s tenant '

@@ -1,43 +1,55 @@
 -- Scheduled work: the worker asks what is due, and runs each as a statement of its own, so that one that fails or hangs
 -- stops no other. The runs are kept for /health/ready and the figures.
 
--- What is due: every job, and for each client with parked sessions that may be stored one more. What failed waits.
-create function private.due_jobs() returns table (job text, partner_id uuid, owner_id uuid)
-language plpgsql stable security definer
+-- Every job, in the order in which they run, and for each client with parked sessions that may be stored one more.
+create function private.all_jobs() returns table (place int, job text, partner_id uuid, client_id uuid)
+language plpgsql stable
 as $$
 begin
   return query
-    select w.job, w.partner_id, w.owner_id
-      from (
-        select j.job, null::uuid as partner_id, null::uuid as owner_id, j.place::float as place
-          from unnest(array[
-            'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged',
-            'invitations_purged', 'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed',
-            'partitions_made', 'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept',
-            'job_runs_swept', 'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
-        union all
-        -- in any order: a run that ends in time takes others first than the last one
-        select 'parked_stored', p.partner_id, p.owner_id, 100 + random() from private.clients_with_due_parked() p) w
+    select j.place::int, j.job, null::uuid, private.no_client()
+      from unnest(array[
+        'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged', 'invitations_purged',
+        'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed', 'partitions_made',
+        'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept', 'job_runs_swept',
+        'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
+    union all
+    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
+end $$;
+
+create function private.due_jobs() returns json
+language plpgsql security definer
+as $$
+begin
+  -- of a client that has nothing due any more, or of a job that is no more
+  delete from core.failing_jobs f
+   where not exists (select from private.all_jobs() a where a.job = f.job and a.client_id = f.client_id);
+  return (
+    -- clients in any order: a run that ends in time takes others first than the last one
+    select json_agg(json_build_object('job', a.job, 'partner_id', a.partner_id,
+                                      'owner_id', nullif(a.client_id, private.no_client()))
+                    order by a.place, random())
+      from private.all_jobs() a
      where not exists (
        select from core.failing_jobs f
-        where f.job = w.job and f.client_id = coalesce(w.owner_id, private.no_client()) and f.retry_at > private.now())
-     order by w.place;
+        where f.job = a.job and f.client_id = a.client_id and f.retry_at > private.now()));
 end $$;
 comment on function private.due_jobs() is 'Definer: the jobs and clients of every tenant at once.';
 
-create function api.list_due_jobs(caller jsonb) returns json
-language plpgsql stable security definer
+create function api.due_jobs(caller jsonb) returns json
+language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  return (select coalesce(json_agg(d), '[]') from private.due_jobs() d);
+  return coalesce(private.due_jobs(), '[]');
 end $$;
-comment on function api.list_due_jobs(jsonb) is
-  'What api.run_due_job is to run now: [{job, partner_id, owner_id}]. Both ids are null for a job of no client.';
-grant execute on function api.list_due_jobs(jsonb) to edge_slow;
+comment on function api.due_jobs(jsonb) is
+  'What api.run_due_job is to run now, without what failed and waits: [{job, partner_id, owner_id}]. Both ids are null '
+  'for a job of no client.';
+grant execute on function api.due_jobs(jsonb) to edge_slow;
 
 -- Notes that a job failed, or with null that it succeeded. It is tried again after 20 seconds, and after twice as long
--- each time, up to an hour.
+-- each time: up to an hour for a client, and up to five minutes for all, which /health/ready waits for.
 create function private.note_job(job text, owner uuid, state text) returns int
 language plpgsql security definer
 as $$
@@ -52,7 +64,9 @@ begin
     values (job, client, state, private.now() + interval '20 seconds')
     on conflict on constraint failing_jobs_pkey do update
        set failures = f.failures + 1, sqlstate = excluded.sqlstate, failed_at = private.now(),
-           retry_at = private.now() + least(interval '10 seconds' * 2 ^ least(f.failures + 1, 10), interval '1 hour')
+           retry_at = private.now() + least(
+             interval '10 seconds' * 2 ^ least(f.failures + 1, 10),
+             case when owner is null then interval '5 minutes' else interval '1 hour' end)
     returning f.failures into failed;
   end if;
   return failed;
@@ -69,6 +83,10 @@ declare
   done  bigint;
 begin
   perform private.act_as(caller, 'worker');
+  -- another worker runs it, or hangs in it
+  if not private.try_lock('job', concat_ws(' ', job, owner)) then
+    return json_build_object('rows', 0);
+  end if;
   -- a statement for each: the arms of one expression are planned together
   case job
     when 'mandates_expired' then done := private.expire_mandates();
@@ -95,8 +113,8 @@ begin
   return json_build_object('rows', done);
 end $$;
 comment on function api.run_due_job(jsonb, jsonb) is
-  'Does what is due of one job: {job, partner_id, owner_id} of api.list_due_jobs to {rows}. Safe to call at any time, '
-  'from several callers at once.';
+  'Does what is due of one job: {job, partner_id, owner_id} of api.due_jobs to {rows}, 0 while another '
+  'worker runs it.';
 grant execute on function api.run_due_job(jsonb, jsonb) to edge_slow;
 
 create function api.record_failed_job(caller jsonb, failed jsonb) returns json
