@@ -455,6 +455,8 @@ end $$;
 -- Locks that belong to no row. All of them are taken here.
 
 create type private.lock_kind as enum (
+  -- only tried: who runs a job, for a client if it has one
+  'job',
   -- a run of retention
   'retention',
   -- the imports of a partner; one of four places for long ones, in a lock table of 3,840 entries; each e-mail address
@@ -475,9 +477,8 @@ create type private.lock_kind as enum (
   'sale', 'booking', 'year',
   -- the invoices of a partner
   'invoices',
-  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of
-  -- anybody; who runs a job, for a client if it has one
-  'audit_seal', 'dashboard', 'dashboards', 'job'
+  -- only tried: who seals the audit log; who counts the dashboard of a partner for its first reader, or that of anybody
+  'audit_seal', 'dashboard', 'dashboards'
 );
 comment on type private.lock_kind is
   'What private.lock locks. A transaction takes kinds in this order, and of one kind the people''s tenant '
