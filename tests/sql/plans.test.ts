@@ -17,7 +17,7 @@ let admin: pg.Pool;
 let client: Client;
 
 beforeAll(async () => {
-  database = await cloneDatabase("sandbox", "2027-01-10T12:00:00Z");
+  database = await cloneDatabase("sandbox", "2027-01-10T12:00:00Z", true);
   admin = database.admin;
   await fill();
 });
