@@ -63,12 +63,9 @@ let origin: Origin | undefined;
 
 type Kept = Database & { name: string; file: string | undefined; lives: number; clients: Set<pg.PoolClient> };
 
-/**
- * With the host it belongs to; null for a database that was migrated and not yet told. Its clock stands still at `now`. `fresh`: not
- * one whose tables other tests have filled and emptied, for by the size of a table without statistics the planner chooses.
- */
-export async function cloneDatabase(host: Host | null = "sandbox", now?: string, fresh = false): Promise<Database> {
-  const database = (fresh ? undefined : await endedDatabase(now !== undefined)) ?? (await newDatabase());
+/** With the host it belongs to; null for a database that was migrated and not yet told. Its clock stands still at `now`. */
+export async function cloneDatabase(host: Host | null = "sandbox", now?: string): Promise<Database> {
+  const database = (await endedDatabase(now !== undefined)) ?? (await newDatabase());
   if (host) await database.admin.query("insert into core.deployment (host) values ($1)", [host]);
   if (now) await freezeClock(database.admin, now);
   return database;

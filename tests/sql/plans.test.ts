@@ -17,7 +17,7 @@ let admin: pg.Pool;
 let client: Client;
 
 beforeAll(async () => {
-  database = await cloneDatabase("sandbox", "2027-01-10T12:00:00Z", true);
+  database = await cloneDatabase("sandbox", "2027-01-10T12:00:00Z");
   admin = database.admin;
   await fill();
 });
@@ -25,6 +25,12 @@ afterAll(() => database.drop());
 
 /** A year of 200 accounts of a CPO and of 100 people whom it brought, in tables that nobody ever analyzed. */
 async function fill(): Promise<void> {
+  await admin.query(
+    `do $$ declare held regclass; begin
+       for held in select oid from pg_class where relnamespace = 'core'::regnamespace and relkind = 'r' loop
+         execute format('alter table %s set (autovacuum_enabled = off)', held);
+       end loop; end $$`,
+  );
   await admin.query("create schema bench");
   const { clients } = await seed(admin, 1, 200, { booked: false });
   client = clients[0] as Client;
@@ -43,12 +49,6 @@ async function fill(): Promise<void> {
     [client.partner_id],
   );
   await admin.query("select private.publish_figures(p.id, 2026) from core.partners p");
-  await admin.query(
-    `do $$ declare held regclass; begin
-       for held in select oid from pg_class where relnamespace = 'core'::regnamespace and relkind = 'r' loop
-         execute format('alter table %s set (autovacuum_enabled = off)', held);
-       end loop; end $$`,
-  );
   await admin.query(
     "delete from pg_statistic where starelid in (select oid from pg_class where relnamespace = 'core'::regnamespace)",
   );
@@ -133,7 +133,8 @@ const MOST: Record<string, [first: number, second: number, analyzed: number]> = 
   "show a booking": [3_700, 3_800, 2_400],
   invoice: [24_500, 101_000, 123_000],
   "show an invoice": [35_000, 10_200, 4_000],
-  positions: [49_000, 54_000, 8_500],
+  // dead versions of rows are read until no transaction of the server is older, those of other tests too: 29,000 to 81,000 blocks
+  positions: [100_000, 100_000, 7_700],
   check: [225_000, 260_000, 43_000],
 };
 
