@@ -1928,9 +1928,10 @@ create table core.chargers (
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
   removed_at         timestamptz,
+  counts_from        timestamptz,
+  counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
-  constraint chargers_owner_key unique (partner_id, id, owner_id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
   constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id)
@@ -1949,7 +1950,7 @@ create table core.chargers (
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
   constraint chargers_status_known check (status in ('active', 'removed')),
-  constraint chargers_active_stands check (status = 'removed' or removed_at is null)
+  constraint chargers_active_stands check ((status = 'removed') = (removed_at is not null))
 );
 comment on table core.chargers is
   'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number '
@@ -1959,7 +1960,13 @@ comment on column core.chargers.mid_eligible is
 comment on column core.chargers.power_kw is
   'The most it delivers to one car; null if unknown. Sessions are judged by it.';
 comment on column core.chargers.removed_at is
-  'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
+  'When it was removed: its earlier sessions still count. Null while it stands.';
+comment on column core.chargers.counts_from is
+  'When the former registration of its brand and serial number ended, whoever had it: what began before is that one''s. '
+  'Null for the first. infinity: it named a serial number that another active registration has.';
+comment on column core.chargers.counts_until is
+  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and the '
+  'next has all. Null until there is one.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
   'checks it.';
@@ -1967,13 +1974,15 @@ comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the former registrations of a charger, across tenants
+create index chargers_former on core.chargers (brand, serial_number) where status = 'removed';
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
 -- private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
-create index chargers_account on core.chargers (partner_id, account_id);
+create index chargers_account on core.chargers (account_id);
 -- serves: the gate mid_charger_registered
-create index chargers_connection on core.chargers (partner_id, connection_id);
+create index chargers_connection on core.chargers (connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.enable_tenant_policy('core.chargers', 'select, insert, update');
@@ -1983,6 +1992,8 @@ create index chargers_unconfirmed on core.chargers (created_at, id) where status
 create index chargers_owner on core.chargers (owner_id, created_at desc, id desc);
 -- serves: a session that names its charger by serial number
 create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;
+-- serves: foreign keys. Last, as the keys of core.charging_sessions
+alter table core.chargers add constraint chargers_owner_key unique (partner_id, id, owner_id);
 
 -- supabase/schemas/sessions/charging/tables.sql
 
@@ -1990,24 +2001,25 @@ create index chargers_serial on core.chargers (partner_id, serial_number) where 
 -- started: it is what the meter said, and stays in its month while the car charges. A split over midnight would be an
 -- estimate.
 
--- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger.
--- Until the table is analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the
--- smaller index. So only one index begins with the charger, and it begins with nothing else: overlaps are looked for in
--- it, and a session never is.
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. No
+-- index begins with the tenant: where nothing is analyzed, the tenant alone would seem to find one row. For the same
+-- reason a session is looked up by its id alone, never beside its charger.
 create table core.charging_sessions (
   partner_id    uuid        not null,
   charger_id    uuid        not null,
-  id            uuid        not null default gen_random_uuid(),
+  id            uuid        not null,
   arrival       bigint      not null generated always as identity,
   connection_id uuid,
   owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
   external_id   text        not null,
   connector     int         not null default 1,
+  evse_assumed  boolean     not null default false,
   started_at    timestamptz not null,
   ended_at      timestamptz,
   wh            bigint      not null,
   status        text        not null,
+  names         text[]      not null default '{}',
   flags         text[]      not null default '{}',
   received_at   timestamptz not null,
   month         date        not null generated always as (date_trunc('month',
@@ -2016,8 +2028,7 @@ create table core.charging_sessions (
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
-  constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
-  constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
+  constraint charging_sessions_pkey primary key (id, charger_id, partner_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
   constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id)
@@ -2025,12 +2036,13 @@ create table core.charging_sessions (
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
-    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock,withdrawn,'
-             'duplicate,no_end,meter_disagrees,abroad}')
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,beyond_capacity,overlapping,after_lock,'
+             'withdrawn,duplicate,no_end,meter_disagrees,abroad,other_registration}')
 );
 comment on table core.charging_sessions is
   'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. '
   'Personal data; kept seven years.';
+comment on column core.charging_sessions.id is 'private.session_id of charger, source and external_id.';
 comment on column core.charging_sessions.arrival is
   'The order in which sessions came in: the first of two that overlap stands.';
 comment on column core.charging_sessions.external_id is
@@ -2038,6 +2050,11 @@ comment on column core.charging_sessions.external_id is
   'start: 1@2026-03-10T18:00:00Z.';
 comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
+comment on column core.charging_sessions.evse_assumed is
+  'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+comment on column core.charging_sessions.names is
+  'By what its client called the charger when it told of this session, each as kind:value: such a name cannot be moved '
+  'to another charger for this moment.';
 comment on column core.charging_sessions.meter_start_wh is
   'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the '
   'source did not say.';
@@ -2046,23 +2063,26 @@ comment on column core.charging_sessions.connection_id is
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
-  'same charge first.';
+  'same charge first. other_registration: the charger was another registration''s at the start. beyond_capacity: more '
+  'than its charger or its connection can give.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before
-create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at)
-    where ended_at - started_at > interval '23 hours';
+create index charging_sessions_long on core.charging_sessions (charger_id, started_at)
+    where ended_at - started_at > interval '24 hours';
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
-create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
+create index charging_sessions_connection on core.charging_sessions (connection_id, month);
 -- serves: the session that is going on at a charger
-create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+create index charging_sessions_open on core.charging_sessions (charger_id) where ended_at is null;
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
     where 'after_lock' = any (flags);
 -- serves: which flags new sessions got
 create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
+-- serves: taking back by the source's id
+create index charging_sessions_external_id on core.charging_sessions (external_id);
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
@@ -2088,7 +2108,7 @@ create table core.replaced_charging_sessions (
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
 select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
@@ -2110,55 +2130,12 @@ comment on table core.charger_months is
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.enable_tenant_policy('core.charger_months', 'select, insert, update');
 
-create type private.charging_session_item as (
-  place       int,
-  charger_id  uuid,
-  source      text,
-  external_id text,
-  connector   int,
-  started_at  timestamptz,
-  ended_at    timestamptz,
-  wh          bigint,
-  status      text,
-  meter_wh    bigint,
-  reason      text,
-  meter_id       text,
-  meter_start_wh bigint,
-  meter_end_wh   bigint,
-  power_type     text,
-  told_flags     text[],
-  end_from       text,
-  document       jsonb,
-  sent_sha256    bytea,
-  signed         text[],
-  client_id      uuid,
-  upload_id      uuid,
-  request_id     text,
-  sheet_row      int);
-
--- What happened to a stored session: before is null if it is new.
-create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
-
--- An item beside what is stored: status, what is written, and before, null if the session is new.
-create type private.compared_charging_session as (
-  item          private.charging_session_item,
-  session_id    uuid,
-  connection_id uuid,
-  owner_id      uuid,
-  flags         text[],
-  before        core.charging_sessions,
-  status        text);
-
--- What became of an item. told_id is its source's own id; session as it is now, null if it is not stored.
-create type private.charging_session_result as (place int, sheet_row int, told_id text, status text, reason text,
-                                                session core.charging_sessions);
-
-create type private.touched_month as (charger_id uuid, connection_id uuid, month date);
-
 -- supabase/schemas/sessions/charging_in/tables.sql
 
 -- The tables of charging data that comes in: names of chargers, evidence, what is parked, changes for the cursor,
 -- uploads.
+
+create extension if not exists btree_gist with schema extensions;
 
 create table core.charger_names (
   partner_id uuid        not null,
@@ -2166,32 +2143,29 @@ create table core.charger_names (
   party      text        not null default '',
   kind       text        not null,
   value      text        not null,
+  since      timestamptz not null default private.now(),
+  until      timestamptz,
   charger_id uuid        not null,
   evse_no    int,
-  ended_at   timestamptz,
-  given_up   boolean     not null default false,
-  constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, charger_id),
+  constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, since),
+  constraint charger_names_one_at_a_time exclude using gist
+    (partner_id with =, owner_id with =, kind with =, value with =, party with =, tstzrange(since, until) with &&),
   constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
   constraint charger_names_kind_known check (kind in ('external_ref', 'evse_uid', 'evse_id', 'meter_id')),
   constraint charger_names_value_length check (length(value) between 1 and 120),
   constraint charger_names_party_length check (length(party) <= 40),
-  constraint charger_names_evse_no_range check (evse_no between 1 and 100)
+  constraint charger_names_evse_no_range check (evse_no between 1 and 100),
+  constraint charger_names_span check (until > since)
 );
 comment on table core.charger_names is
-  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value '
+  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1), from since on and before until. A session is '
+  'meant by the name as it was at its start; before the first span, the first. value is as private.charger_name_value '
   'writes it. Kept as long as the charger.';
 comment on column core.charger_names.party is 'The party of a hub that uses the name, NL-TNM; empty for all.';
-comment on column core.charger_names.ended_at is
-  'When the charger lost the name: it still means the charger for sessions that began earlier. Null while it stands.';
-comment on column core.charger_names.given_up is
-  'It was taken from a charger that stayed: it means this charger only for sessions that the charger has under the '
-  'name.';
--- serves: name_taken
-create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party)
-    where ended_at is null;
+comment on column core.charger_names.until is 'When the charger lost the name. Null while it stands.';
 -- serves: the names of a charger
-create index charger_names_charger on core.charger_names (partner_id, charger_id);
+create index charger_names_charger on core.charger_names (charger_id);
 select private.enable_tenant_policy('core.charger_names', 'select, insert, update, delete');
 
 create table core.charging_evidence (
@@ -2234,7 +2208,7 @@ comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
-create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
+create index charging_evidence_session on core.charging_evidence (session_id);
 select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
 
 create table core.parked_charging (
@@ -2242,16 +2216,16 @@ create table core.parked_charging (
   id          uuid        not null default gen_random_uuid(),
   owner_id    uuid        not null default private.owner_id(),
   source      text        not null,
-  told_as     text        not null,
+  known_as    text        not null,
   external_id text,
   party       text        not null default '',
   names       text[]      not null,
   item        jsonb       not null,
   reason      text        not null,
   received_at timestamptz not null default private.now(),
-  judge_at    timestamptz,
+  retry_at    timestamptz,
   constraint parked_charging_pkey primary key (partner_id, id),
-  constraint parked_charging_told_key unique (partner_id, owner_id, told_as, source),
+  constraint parked_charging_known_as_key unique (partner_id, owner_id, known_as, source),
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
@@ -2260,20 +2234,20 @@ create table core.parked_charging (
 comment on table core.parked_charging is
   'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal '
   'data.';
-comment on column core.parked_charging.told_as is
+comment on column core.parked_charging.known_as is
   'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and '
   'start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
 comment on column core.parked_charging.item is
-  'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
-comment on column core.parked_charging.judge_at is
+  'The session for private.store_sessions, without a charger. With the words of the source.';
+comment on column core.parked_charging.retry_at is
   'When the worker looks for its charger again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (partner_id, owner_id, judge_at) where judge_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at) where retry_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
@@ -2343,28 +2317,6 @@ comment on column core.uploads.columns is 'Each heading of the file with the fie
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
 select private.enable_tenant_policy('core.uploads', 'select, insert, delete');
-
-create type private.named_charger as (
-  place         int,
-  party         text,
-  started_at    timestamptz,
-  charger_id    uuid,
-  external_ref  text,
-  serial_number text,
-  evse_uid      text,
-  evse_id       text,
-  meter_id      text,
-  ended_at      timestamptz);
-comment on type private.named_charger is 'The names by which a source means the charger of the item at this place.';
-
-create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text, moved boolean);
-comment on type private.found_charger is
-  'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed. '
-  'moved: by a name that it gave up.';
-
-create type private.told_name as (place int, started_at timestamptz, rank int, ended_at timestamptz);
-comment on type private.told_name is
-  'An item that gives a name: its place, when its session began and ended, and which of its names it is.';
 
 -- supabase/schemas/sources/ocpi/tables.sql
 
@@ -7731,7 +7683,7 @@ begin
   -- otherwise a charger could not be registered again on another connection
   update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
-  perform private.drop_charger_names(array(
+  perform private.end_charger_names(array(
     select h.id from core.chargers h where h.partner_id = connection.partner_id and h.connection_id = connection.id));
   update core.connections c set status = 'archived'
    where c.partner_id = connection.partner_id and c.id = connection.id;
@@ -10754,7 +10706,7 @@ begin
       cross join lateral (
         select array_agg(n.value) as known from core.charger_names n
          where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector
-           and n.ended_at is null and e.meters is not null) n) v
+           and n.until is null and e.meters is not null) n) v
     left join lateral (
       -- the newest mandate that covers the month, or else the newest of all
       select true as signed, case when k.covers then s.id end as mandate_id
@@ -14917,7 +14869,7 @@ begin
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
     when 'charges_given_up' then done := private.give_up_charges();
-    when 'parked_stored' then done := private.judge_due_parked((due ->> 'partner_id')::uuid, owner);
+    when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
     when 'events_swept' then done := private.sweep_events();
@@ -15235,7 +15187,8 @@ as $$
   select 'charging_flagged', f.flag, count(s.flag)
     from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping',
                       'after_lock', 'withdrawn',
-                      'duplicate', 'no_end', 'meter_disagrees', 'abroad']) f (flag)
+                      'duplicate', 'no_end', 'meter_disagrees', 'abroad', 'beyond_capacity',
+                      'other_registration']) f (flag)
     left join (
       select unnest(r.flags) as flag
         from (select s.flags from core.charging_sessions s
@@ -21243,26 +21196,46 @@ comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
 
 -- supabase/schemas/sessions/charging/changes.sql
 
--- Other changes to what counts: a charger moves, its meter is confirmed, or a month opens again.
+-- Other changes to what counts: a charger moves, its meter is confirmed, it is another registration's, or a month opens
+-- again.
 
--- Counts the earlier sessions of a charger that is bound to a connection, or whose MID meter is confirmed.
+-- Counts the earlier sessions of a charger that is bound to a connection, whose MID meter is confirmed, or that another
+-- registration holds, or no longer does.
 create function private.charger_changed() returns trigger
 language plpgsql
 as $$
+declare
+  moved jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  perform private.deliver_charging_sessions(array_agg(m.connection_id), array_agg(m.month))
-     from (select distinct s.connection_id, s.month from core.charging_sessions s
-            where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
+  if new.counts_from is distinct from old.counts_from then
+    with judged as (
+      update core.charging_sessions s
+         set flags = case when s.started_at < new.counts_from then s.flags || '{other_registration}'::text[]
+                          else array_remove(s.flags, 'other_registration') end
+       where s.partner_id = new.partner_id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
+      returning s.charger_id, s.id as session_id, s.started_at, s.ended_at, s.month)
+    select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
+                                       'started_at', j.started_at, 'ended_at', j.ended_at,
+                                       'old_started_at', j.started_at, 'old_ended_at', j.ended_at,
+                                       'old_month', j.month)) into moved from judged j;
+    perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
+  end if;
+  perform private.deliver_sessions((
+    select jsonb_agg(jsonb_build_object('connection_id', m.connection_id, 'month', m.month))
+      from (select distinct s.connection_id, s.month from core.charging_sessions s
+             where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m));
   return null;
 end $$;
-create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
+create trigger charger_changed after update of connection_id, mid_eligible, counts_from on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id
-                     or old.mid_eligible is distinct from new.mid_eligible)
+                     or old.mid_eligible is distinct from new.mid_eligible
+                     or old.counts_from is distinct from new.counts_from)
   execute function private.charger_changed();
 
 -- Called when locked months open again: sessions that came meanwhile count.
@@ -21270,8 +21243,7 @@ create function private.release_charging_sessions(connections uuid[], months dat
 language plpgsql
 as $$
 declare
-  touched_connections uuid[];
-  touched_months      date[];
+  touched jsonb;
 begin
   with opened as (
     select * from unnest(connections, months) as o (connection_id, month)
@@ -21297,576 +21269,614 @@ begin
     select h.partner_id, h.owner_id, h.id, r.id
       from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
           and h.user_id is null)
-  select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
+  select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) into touched
     from (select r.connection_id, r.month from released r union select * from opened) t;
-  perform private.deliver_charging_sessions(touched_connections, touched_months);
+  perform private.deliver_sessions(touched);
 end $$;
 
--- supabase/schemas/sessions/charging/ingest.sql
+-- supabase/schemas/sessions/charging/judge.sql
 
--- Charging sessions: one function stores them, from any source, and updates the monthly totals in the same transaction.
+-- Judges sessions beside others of their charger: each kWh counts once, and a charger gives no more than it can.
 
--- These keep their plans, because planning one session takes ten times as long as storing it. A kept plan knows no
--- number of rows. So it looks rows up by their index, one after the other, and joins no array with another. The checks
--- of foreign keys follow the same settings.
-
--- Flags that no later word of the source clears. A client may tell again what it withdrew; a credited CDR stays
--- credited.
-create function private.lasting_flags(session core.charging_sessions) returns text[]
-language sql immutable
-return case when 'withdrawn' = any (session.flags) and session.source not in ('api', 'file') then '{withdrawn}'::text[]
-            else '{}' end;
-
--- Compares each item with the stored session; the chargers are locked. Of a session that is twice in one batch, the
--- later item counts.
-create function private.compare_charging_sessions(
-    sent private.charging_session_item[]) returns private.compared_charging_session[]
-language plpgsql
-as $$
-begin
-  return array(
-    select row(i.item, coalesce(s.id, i.new_id), h.connection_id, h.owner_id, f.flags || private.lasting_flags(s), s,
-               case when h.id is null then 'rejected'
-                    when (i.item).place < i.latest then 'superseded'
-                    when s.id is null then 'created'
-                    -- late news of a charge that has ended since does not open it again
-                    when (s.ended_at is null or (i.item).ended_at is not null)
-                     and (s.connector, s.started_at, s.ended_at, s.wh, s.status, s.meter_id, s.meter_start_wh,
-                          s.meter_end_wh, private.own_flags(s.flags))
-                         is distinct from ((i.item).connector, (i.item).started_at, (i.item).ended_at, (i.item).wh,
-                                           (i.item).status, (i.item).meter_id,
-                                           (i.item).meter_start_wh, (i.item).meter_end_wh,
-                                               f.flags || private.lasting_flags(s)) then 'updated'
-                    else 'unchanged' end)::private.compared_charging_session
-      from (select u as item, gen_random_uuid() as new_id,
-                   max(u.place) filter (where u.reason is null) over (partition by u.charger_id, u.external_id,
-                                                                      u.source) as latest
-              from unnest(sent) u) i
-      left join core.chargers h on h.partner_id = private.partner_id() and h.id = (i.item).charger_id
-          and (i.item).reason is null
-      left join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = h.id and s.source = (i.item).source
-            and s.external_id = (i.item).external_id
-     cross join lateral (select private.charging_session_flags(i.item, h.power_kw) as flags offset 0) f);
-end $$;
-
--- Inserts new sessions, keeps the words of new and changed ones as evidence, keeps what completed ones said before they
--- were updated, and returns the new ones. It looks nothing up. Planned for each batch, the check of each foreign key is
--- planned too: 1,000 sessions into empty tables take 540 ms instead of 350.
-create function private.write_charging_sessions(compared private.compared_charging_session[],
-                                                updated private.charging_session_change[])
-returns private.charging_session_change[]
-language plpgsql
-set plan_cache_mode = 'force_generic_plan'
-as $$
-declare
-  created private.charging_session_change[];
-begin
-  with written as (
-    insert into core.charging_sessions as s
-      (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, started_at, ended_at, wh,
-       status, flags, received_at,
-       meter_id, meter_start_wh, meter_end_wh)
-    select private.partner_id(), (c.item).charger_id, c.session_id, c.connection_id, c.owner_id, (c.item).source,
-        (c.item).external_id,
-           (c.item).connector, (c.item).started_at, (c.item).ended_at, (c.item).wh, (c.item).status, c.flags,
-               private.now(), (c.item).meter_id,
-           (c.item).meter_start_wh, (c.item).meter_end_wh
-      from unnest(compared) c where c.status = 'created'
-     order by (c.item).started_at, (c.item).source, (c.item).external_id
-    returning s as session)
-  select array_agg(row(w.session, null)::private.charging_session_change) into created from written w;
-  insert into core.charging_evidence
-    (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
-     document_sha256, sent_sha256,
-     signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
-  select private.partner_id(), i.charger_id, c.session_id, c.owner_id, i.source, i.external_id, i.client_id,
-      i.upload_id, i.request_id, i.document,
-         sha256(convert_to(i.document::text, 'UTF8')), i.sent_sha256, i.signed,
-             case when i.signed <> '{}' then 'unchecked' end, i.meter_id,
-         i.meter_start_wh, i.meter_end_wh, i.end_from, private.now()
-    from unnest(compared) c cross join lateral (select (c.item).*) i
-   where c.status in ('created', 'updated') and i.document is not null;
-  insert into core.replaced_charging_sessions
-    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select (u.before).partner_id, (u.before).charger_id, (u.before).id, (u.before).owner_id, (u.before).month,
-      (u.before).started_at,
-         (u.before).ended_at, (u.before).wh, (u.before).flags, (u.before).received_at
-    from unnest(updated) u
-   where (u.before).ended_at is not null
-     and ((u.before).started_at, (u.before).ended_at, (u.before).wh) is distinct from ((u.after).started_at,
-         (u.after).ended_at, (u.after).wh);
-  return created;
-end $$;
-
--- Updates changed sessions, and returns them with what they said before.
-create function private.correct_charging_sessions(
-    compared private.compared_charging_session[]) returns private.charging_session_change[]
-language plpgsql
-as $$
-declare
-  updated private.charging_session_change[];
-begin
-  with written as (
-    update core.charging_sessions s
-       set connector = (c.item).connector, started_at = (c.item).started_at, ended_at = (c.item).ended_at,
-           wh = (c.item).wh,
-           status = (c.item).status, received_at = private.now(), meter_id = (c.item).meter_id,
-               meter_start_wh = (c.item).meter_start_wh,
-           meter_end_wh = (c.item).meter_end_wh, connection_id = coalesce(s.connection_id, c.connection_id),
-           flags = c.flags || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end
-      from unnest(compared) c
-     where c.status = 'updated' and s.partner_id = private.partner_id() and s.charger_id = (c.item).charger_id
-         and s.id = c.session_id
-    returning s as session, c.before)
-  select array_agg(row(w.session, w.before)::private.charging_session_change) into updated from written w;
-  return updated;
-end $$;
-
--- The sessions of a charger that may last into one of these windows, or begin in it. Each window begins a day before
--- what it is for.
-create function private.charging_sessions_in(charger uuid, windows tstzmultirange) returns setof core.charging_sessions
+-- Sessions of a charger that end, and have a moment in common with this span, or begin or end within five minutes of
+-- it. Only what lasts longer than a day may have begun more than a day before.
+create function private.sessions_near(charger uuid, since timestamptz, until timestamptz)
+returns setof core.charging_sessions
 language sql stable
 begin atomic
-  select n.*
-    from unnest(windows) w
-   cross join lateral (
-     select near.* from core.charging_sessions near
-      where near.partner_id = private.partner_id() and near.charger_id = charger and near.started_at >= lower(w)
-          and near.started_at <= upper(w)
-     union all
-     -- only a long session that began over a day ago can still last
-     select long.* from core.charging_sessions long
-      where long.partner_id = private.partner_id() and long.charger_id = charger
-          and long.ended_at - long.started_at > interval '23 hours'
-        and long.started_at > lower(w) - interval '30 days' and long.started_at < lower(w)) n;
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger
+     and s.started_at >= least(since, until) - interval '1 day 5 minutes'
+     and s.started_at <= greatest(since, until) + interval '5 minutes'
+     and greatest(s.started_at, s.ended_at) >= least(since, until) - interval '5 minutes'
+  union all
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger
+     and s.ended_at - s.started_at > interval '24 hours'
+     and s.started_at > least(since, until) - interval '32 days'
+     and s.started_at < least(since, until) - interval '1 day 5 minutes'
+     and s.ended_at >= least(since, until) - interval '5 minutes';
 end;
 
--- Flags changed sessions, and those they overlap or used to, and returns the months that may differ now. Of two that
--- overlap at an EVSE the first to come stands. duplicate: begin and end are within five minutes, and the energy within
--- 1 % or 0.1 kWh; of two sources, beside EVSE 1 too.
-create function private.judge_charging_sessions(
-    changes private.charging_session_change[]) returns private.touched_month[]
+-- What came before a session of a charger, overlaps it and could be true. Whether it counts does not matter.
+create function private.sessions_before(charger uuid, arrived bigint, began timestamptz, ended timestamptz)
+returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger
+     and o.started_at > began - interval '24 hours' and o.started_at < ended
+     and o.ended_at > began and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+  union all
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger
+     and o.ended_at - o.started_at > interval '24 hours'
+     and o.started_at > began - interval '31 days' and o.started_at <= began - interval '24 hours'
+     and o.started_at < ended and o.ended_at > began and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
+end;
+
+-- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
+create function private.sockets_of(charger uuid) returns int
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(nullif(count(distinct n.evse_no), 0), 2) from core.charger_names n
+           where n.partner_id = private.partner_id() and n.charger_id = charger);
+end $$;
+
+-- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
+-- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an EVSE
+-- the first to come stands. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
+-- connection_id, month}].
+create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 as $$
 declare
-  looked   private.charging_session_change[] := coalesce(changes, '{}');
-  covered boolean[];
-  ends     timestamptz[];
-  at       int;
-  event    record;
-  touched  private.touched_month[];
+  judged  jsonb;
+  touched jsonb;
+  one     record;
+  pending uuid[] := '{}';
 begin
-  if exists (select from unnest(changes) c where (c.before).id is not null) then
-    looked := array(
-      select distinct on (((k.change).after).id) k.change
-        from (select c as change from unnest(changes) c
-              union all
-              -- A session that was corrected may no longer overlap later ones, or overlap others than before. These
-              -- come as they were.
-              select row(other, other)::private.charging_session_change
-                from (select (c.after).charger_id,
-                      range_agg(tstzrange(v.first - interval '5 minutes', v.last + interval '5 minutes')) as spans,
-                             range_agg(tstzrange(v.first - interval '1 day', v.last + interval '5 minutes')) as windows
-                        from unnest(changes) c
-                       cross join lateral (values ((c.before).started_at, (c.before).ended_at),
-                                           ((c.after).started_at, (c.after).ended_at)) t (started_at, ended_at)
-                       cross join lateral (select least(t.started_at, t.ended_at) as first,
-                                           greatest(t.started_at, t.ended_at) as last) v
-                       where (c.before).id is not null and t.ended_at is not null
-                       group by 1) g
-               cross join lateral private.charging_sessions_in(g.charger_id, g.windows) other
-               where tstzrange(least(other.started_at, other.ended_at), greatest(other.started_at, other.ended_at),
-                               '[]') && g.spans and other.ended_at is not null) k
-       order by ((k.change).after).id, (k.change).after is not distinct from (k.change).before);
-  end if;
-  -- A session is covered if one that arrived before it at its EVSE begins before it ends, and ends after it begins. We
-  -- go through an EVSE in order of arrival. ends is a Fenwick tree over the begins: for any number of first begins
-  -- (rank) it has the latest end among the arrivals so far. So a session costs one look-up, instead of a comparison
-  -- with every other session.
-  covered := array_fill(false, array[cardinality(looked)]);
-  for event in
-    with asking as (
-      select c.place, s.* from unnest(looked) with ordinality c (after, before, place)
-        cross join lateral (select (c.after).*) s where s.ended_at is not null
-    ), told as (
-      select a.charger_id, a.connector, a.arrival, a.ended_at as key, a.started_at as bound, a.place::int as place
-       from asking a
-      union all
-      select n.charger_id, n.connector, n.arrival, n.started_at, n.ended_at, null
-        from (select a.charger_id,
-              range_agg(tstzrange(least(a.started_at, a.ended_at) - interval '1 day',
-                                  greatest(a.started_at, a.ended_at), '[]')) as windows
-                from asking a group by a.charger_id) g
-       cross join lateral private.charging_sessions_in(g.charger_id, g.windows) n
-       where n.ended_at is not null and n.flags <@ '{overlapping,duplicate,after_lock}'
-    )
-    select t.bound, t.place, count(*) filter (where t.place is null) over evse::int as size,
-           count(*) filter (where t.place is null) over (evse order by t.key,
-                                                         t.place nulls last rows unbounded preceding)::int as rank,
-           row_number() over (evse order by t.arrival, t.place nulls last) as n
-      from told t
-    window evse as (partition by t.charger_id, t.connector)
-     order by t.charger_id, t.connector, t.arrival, t.place nulls last
-  loop
-    if event.n = 1 then
-      ends := array_fill('-infinity'::timestamptz, array[event.size]);
-    end if;
-    at := event.rank;
-    if event.place is null then
-      while at <= event.size loop
-        ends[at] := greatest(ends[at], event.bound);
-        at := at + (at & -at);
-      end loop;
-    else
-      while at > 0 loop
-        covered[event.place] := covered[event.place] or ends[at] > event.bound;
-        at := at - (at & -at);
-      end loop;
-    end if;
-  end loop;
-  with looked_at as materialized (
-    select s.id, s.charger_id, s.connection_id, s.month, s.counted, s.flags,
-        c.after is distinct from c.before as changed, (c.before).month as old_month,
-           private.own_flags(s.flags) || case when e.same then '{duplicate}'::text[] when c.covered then '{overlapping}'
-                                              else '{}' end as judged,
+  with news as (
+    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, started_at timestamptz,
+                                                    ended_at timestamptz, old_started_at timestamptz,
+                                                    old_ended_at timestamptz, old_month date)
+  ), looked as (
+    select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
+    union all
+    -- what a correction overlaps, or overlapped
+    select o.charger_id, o.id, false, null, null
+      from (select distinct n.charger_id, o.id
+              from news n
+             cross join lateral (
+               select n.started_at, n.ended_at union select n.old_started_at, n.old_ended_at) t (since, until)
+             cross join lateral private.sessions_near(n.charger_id, t.since, t.until) o
+             where n.old_month is not null and o.ended_at is not null) o
+     where not exists (select from news n where n.session_id = o.id)
+  ), verdict as materialized (
+    select l.changed, l.old_month, s.charger_id, s.id, s.connection_id, s.month, s.counted, s.flags, s.ended_at,
+           private.own_flags(s.flags)
+           || case when s.ended_at is null then '{}'::text[]
+                   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or
+                   -- 0.1 kWh. A duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+                   when exists (
+                     select from (
+                       -- more than 300 that begin within ten minutes are no charges
+                       select near.* from core.charging_sessions near
+                        where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
+                          and near.started_at >= s.started_at - interval '5 minutes'
+                          and near.started_at <= s.started_at + interval '5 minutes'
+                        order by near.started_at limit 300) o
+                      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+                        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
+                        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
+                             or 'duplicate' = any (s.flags))
+                        -- short sessions of one source may follow each other so closely
+                        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
+                        and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+                   then '{duplicate}'
+                   when exists (
+                     select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                      where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+                   then '{overlapping}'
+                   when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
+                   else '{}' end as judged,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
-              where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
-                  and not 'after_lock' = any (r.flags)) as booked,
+              where r.partner_id = s.partner_id and r.session_id = s.id
+                and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and d.period in (s.month,
-                                 case when (c.before).ended_at is not null then (c.before).month end)) as locked
-      from rows from (unnest(looked), unnest(covered)) c (after, before, covered)
-     cross join lateral (select (c.after).*) s
-      join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
+                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked,
+           h.user_id is null as noted, h.owner_id,
+           case when s.ended_at is null then false
+                when 'beyond_capacity' = any (s.flags) then true
+                when exists (
+                  select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                   where o.connector <> s.connector)
+                then (select count(*) >= private.sockets_of(s.charger_id)
+                        from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at))
+                else false end as crowded
+      from looked l
      cross join lateral (
-       select exists (
-         select from (
-           -- an EVSE charges one car at a time, so these are enough: more than 300 that begin within ten minutes are no
-           -- charges
-           select near.* from core.charging_sessions near
-            where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
-                and near.started_at >= s.started_at - interval '5 minutes'
-              and near.started_at <= s.started_at + interval '5 minutes'
-            order by near.started_at limit 300) o
-          where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
-            and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300 and abs(o.wh - s.wh) <= greatest(100,
-                0.01 * greatest(o.wh, s.wh))
-            -- short sessions of one source may follow each other so closely
-            and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-            -- A source that names no EVSE means the first. A file without ids knows a session by its EVSE, and may name
-            -- it later.
-            and (o.connector = s.connector or o.source <> s.source and least(o.connector, s.connector) = 1
-                 or s.source = 'file' and o.received_at <> s.received_at and (o.started_at, o.ended_at,
-                                                                              o.wh) = (s.started_at, s.ended_at,
-                                                                              s.wh))) as same offset 0) e
-  ), verdict as materialized (
-    select l.*, l.judged
-        || case when l.booked
-                and ('after_lock' = any (l.flags) or l.locked and (l.changed or not l.counted and l.judged = '{}'))
-                                 then '{after_lock}'::text[] else '{}' end as new_flags
-      from looked_at l
+       select * from core.charging_sessions s
+        where s.partner_id = private.partner_id() and s.id = l.session_id limit 1) s
+     cross join lateral (
+       select * from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
   ), flagged as (
-    update core.charging_sessions s set flags = v.new_flags
+    select v.*, v.judged
+           || case when v.booked
+                    and ('after_lock' = any (v.flags) or v.locked and (v.changed or not v.counted and v.judged = '{}'))
+                   then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
-     where v.flags <> v.new_flags and s.partner_id = private.partner_id() and s.charger_id = v.charger_id
-         and s.id = v.id
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-    select h.partner_id, h.owner_id, h.id, v.id
-      from verdict v join core.chargers h on h.partner_id = private.partner_id() and h.id = v.charger_id
-          and h.user_id is null
-     where v.changed or v.flags <> v.new_flags
-     order by v.id
+    select private.partner_id(), f.owner_id, f.charger_id, f.id from flagged f
+     where f.noted and (f.changed or f.flags <> f.new_flags)
   )
-  select array_agg(row(m.charger_id, m.connection_id, m.month)::private.touched_month) into touched
-    from (select v.charger_id, v.connection_id, t.month from verdict v
-          cross join lateral (values (v.month), (v.old_month)) t (month)
-           where t.month is not null and (v.changed or v.flags <> v.new_flags)
-           group by 1, 2, 3) m;
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'session_id', f.id, 'flags', f.new_flags,
+                                      'differs', f.flags <> f.new_flags, 'changed', f.changed, 'crowded', f.crowded))
+           filter (where f.flags <> f.new_flags or f.crowded),
+         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+           filter (where f.changed or f.flags <> f.new_flags)
+         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id,
+                                                  'month', f.old_month)) filter (where f.old_month <> f.month), '[]')
+    into judged, touched from flagged f;
+  for one in
+    select * from jsonb_to_recordset(judged) as j (charger_id uuid, session_id uuid, flags text[], differs boolean,
+                                                   changed boolean, crowded boolean)
+  loop
+    if one.differs then
+      update core.charging_sessions s set flags = one.flags
+       where s.partner_id = private.partner_id() and s.id = one.session_id;
+    end if;
+    -- who came later may have a socket now, or none
+    if one.crowded then
+      pending := pending || one.session_id;
+    elsif not one.changed then
+      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.session_id) l);
+    end if;
+  end loop;
+  return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
+end $$;
+
+-- Later arrivals at the charger of a session that overlap it.
+create function private.sessions_after(charger uuid, session uuid) returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select l.* from core.charging_sessions s
+   cross join lateral private.sessions_near(charger, s.started_at, s.ended_at) l
+   where s.partner_id = private.partner_id() and s.id = session
+     and l.arrival > s.arrival and l.started_at < s.ended_at and l.ended_at > s.started_at;
+end;
+
+-- Flags sessions that need one socket more than their charger has, in the order in which they came. Because a session
+-- has at most power_kw, the charger then gives no more than its sockets. Returns months as private.judge_sessions.
+create function private.judge_capacity(pending uuid[]) returns jsonb
+language plpgsql
+as $$
+declare
+  touched jsonb := '[]';
+  one     core.charging_sessions;
+  full_at boolean;
+begin
+  loop
+    select s.* into one from core.charging_sessions s
+     where s.partner_id = private.partner_id() and s.id = any (pending) order by s.arrival limit 1;
+    exit when not found;
+    pending := array_remove(pending, one.id);
+    continue when not one.flags <@ '{beyond_capacity,after_lock}';
+    with counted as (
+      select o.started_at, o.ended_at
+        from private.sessions_before(one.charger_id, one.arrival, one.started_at, one.ended_at) o
+       where o.flags <@ '{after_lock}'
+    )
+    select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
+      from (select (select count(*) from counted o
+                     where o.started_at <= greatest(c.started_at, one.started_at)
+                       and o.ended_at > greatest(c.started_at, one.started_at)) as open from counted c) t;
+    if full_at <> ('beyond_capacity' = any (one.flags)) then
+      update core.charging_sessions s
+         set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
+                     || case when 'after_lock' = any (s.flags) or not full_at and exists (
+                               select from core.delivered_months d
+                                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                                  and d.period = s.month) then '{after_lock}'::text[] else '{}' end
+       where s.partner_id = one.partner_id and s.id = one.id;
+      insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+      select h.partner_id, h.owner_id, h.id, one.id from core.chargers h
+       where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
+      touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
+                                               'month', one.month);
+      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.id) l);
+    end if;
+  end loop;
   return touched;
 end $$;
 
--- Writes the delivered months of connections from the counted sessions of their MID chargers. Locked months stay.
-create function private.deliver_charging_sessions(connections uuid[], months date[]) returns void
-language plpgsql
-as $$
-begin
-  -- one total, signature or booking at a time on a connection
-  perform from core.connections c where c.partner_id = private.partner_id() and c.id = any (connections)
-      order by c.id for no key update;
-  insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count, source,
-                                          status, received_at)
-  select c.partner_id, c.id, c.owner_id, t.month, round(coalesce(sum(s.wh), 0) / 1000.0, 3),
-      coalesce(sum(s.sessions), 0), 'sessions',
-         private.month_status(t.connection_id, t.month), private.now()
-    from (select distinct * from unnest(connections, months) as t (connection_id, month)) t
-    join core.connections c on c.partner_id = private.partner_id() and c.id = t.connection_id
-    left join lateral (
-      select told.wh, told.sessions
-        from (select s.charger_id, sum(s.wh) as wh, count(*) as sessions from core.charging_sessions s
-               where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month
-                   and s.counted and s.flags = '{}'
-               group by s.charger_id) told
-        join core.chargers h on h.partner_id = private.partner_id() and h.id = told.charger_id and h.mid_eligible) s
-            on true
-   group by c.partner_id, c.id, t.connection_id, t.month
-  having count(s.wh) > 0 or exists (
-    select from core.delivered_months d where d.partner_id = private.partner_id() and d.connection_id = t.connection_id
-        and d.period = t.month)
-  on conflict on constraint delivered_months_pkey do update
-     set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status,
-         received_at = excluded.received_at
-   where not d.locked
-     and d.delivery_id is null  -- a total that a client delivered is corrected by that client only
-     and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count);
-end $$;
+-- supabase/schemas/sessions/charging/read.sql
 
--- Adds up the months of chargers and of their connections again. They are computed from the sessions each time, so they
--- are always the sum.
-create function private.total_charging_sessions(touched private.touched_month[]) returns void
+-- Reads sessions item by item.
+
+-- The id of a session, by which it is known: an RFC 9562 UUID of version 8, of the SHA-256 of charger, source and
+-- external id.
+create function private.session_id(charger uuid, source text, external_id text) returns uuid
+language sql stable
+return overlay(overlay(encode(substr(sha256(convert_to(charger::text || ' ' || source || ' ' || external_id, 'UTF8')), 1, 16),
+                              'hex') placing '8' from 13) placing '8' from 17)::uuid;
+
+-- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
+-- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
+-- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
+-- request_id?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a session is
+-- charging, unless status says active. What is beside the session comes from our own doors, which checked its shape.
+-- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
+create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
+returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
+               session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint, status text,
+               meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
+               source_flags text[], end_from text, document jsonb, sent_sha256 bytea, signed text[], names text[],
+               client_id uuid, upload_id uuid, request_id text)
+language sql stable
+begin atomic
+  -- materialized: read once, though judged by several columns
+  with item as materialized (
+    select e.n::int as n, i.*, f.names as found_names, f.reason as not_found,
+           coalesce(f.charger_id, private.as_uuid(i.charger_id)) as charger,
+           case when coalesce(f.evse_no, i.evse_no) is not null then coalesce(f.evse_no, i.evse_no)
+                when i.connector is null then 1
+                when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int end as evse,
+           num_nonnulls(f.evse_no, i.evse_no, i.connector) = 0 as assumed,
+           private.as_moment(i.started_at) as start, private.as_moment(i.ended_at) as finish,
+           private.as_count(i.wh) as energy,
+           case when i.ended_at is not null then 'completed' else coalesce(i.status, 'charging') end as state
+      from jsonb_array_elements(items) with ordinality e (item, n)
+     cross join lateral jsonb_to_record(e.item) as i (
+       place int, sheet_row int, charger_id text, connector jsonb, evse_no int, source text, external_id text,
+       started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text, meter_start_wh jsonb,
+       meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb, sent_sha256 text, signed jsonb,
+       client_id uuid, upload_id uuid, request_id text, names text[])
+      left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text)
+        on f.n = e.n
+  )
+  select i.n, coalesce(i.place, i.n), i.sheet_row,
+         case when i.not_found is not null then i.not_found
+              when i.charger is null then 'bad_charger_id'
+              when length(i.source) between 1 and 40 is not true then 'bad_source'
+              -- a session without an id of its own is known by EVSE and start
+              when length(i.external_id) between 1 and 120 is not true
+               and (i.external_id is not null or i.source <> 'file') then 'bad_external_id'
+              when i.evse is null then 'bad_connector'
+              when i.start is null then 'bad_started_at'
+              when i.ended_at is not null and i.finish is null then 'bad_ended_at'
+              when i.energy is null then 'bad_wh'
+              when i.state not in ('active', 'charging') and i.finish is null then 'bad_status' end,
+         i.charger, i.evse, i.assumed,
+         private.session_id(i.charger, i.source, coalesce(i.external_id, i.evse || '@' || i.started_at)),
+         i.source, coalesce(i.external_id, i.evse || '@' || i.started_at), i.start, i.finish, i.energy, i.state,
+         private.as_count(i.meter_wh), left(i.meter_id, 120), private.as_count(i.meter_start_wh),
+         private.as_count(i.meter_end_wh), i.power_type,
+         case when i.flags is null then '{}'::text[]
+              else array(select f from jsonb_array_elements_text(i.flags) f
+                          where f in ('no_end', 'meter_disagrees', 'abroad')) end,
+         i.end_from, i.document, decode(coalesce(shared ->> 'sent_sha256', i.sent_sha256), 'hex'),
+         case when i.signed is null then '{}'::text[] else array(select jsonb_array_elements_text(i.signed)) end,
+         coalesce(i.found_names, i.names, '{}'), coalesce(i.client_id, private.client_id()),
+         coalesce((shared ->> 'upload_id')::uuid, i.upload_id),
+         coalesce(i.request_id, nullif(current_setting('app.request_id', true), ''))
+    from item i;
+end;
+
+-- supabase/schemas/sessions/charging/store.sql
+
+-- Charging sessions: one function stores them, from any source, and adds up the months in the same transaction.
+
+-- The flags that other sessions and locks give; the rest a session has by its own words and its charger.
+create function private.own_flags(flags text[]) returns text[]
+language sql immutable
+return array_remove(array_remove(array_remove(array_remove(
+         flags, 'overlapping'), 'duplicate'), 'beyond_capacity'), 'after_lock');
+
+-- The last end at an EVSE before a moment, at most 24 hours before it. A charger that told only the end of a charge
+-- drew its energy since.
+create function private.idle_since(charger uuid, evse int, moment timestamptz, external_id text) returns timestamptz
+language sql stable
+as $$
+  select coalesce(max(s.ended_at), moment - interval '24 hours')
+    from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger and s.connector = evse
+     and s.started_at between moment - interval '31 days' and moment
+     and s.ended_at between moment - interval '24 hours' and moment
+     and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
+$$;
+
+-- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
+-- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
+-- changes something leaves the words of its source as evidence.
+--
+-- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
+-- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
+create function private.store_sessions(items jsonb, shared jsonb default '{}', resolved jsonb default '[]')
+returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
+               flags text[])
 language plpgsql
 as $$
+#variable_conflict use_column
 declare
-  connections uuid[];
-  months      date[];
+  chargers constant uuid[] := array(select distinct r.charger_id from private.read_sessions(items, shared, resolved) r
+                                     where r.reason is null);
+  now      constant timestamptz := private.now();
+  outcome  jsonb;
+  seen     record;
 begin
-  insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
-  select h.partner_id, h.id, t.month, h.owner_id, coalesce(sum(s.wh), 0), count(s.wh)
-    -- charger and month are of one query, t, so that one look into the index finds both
-    from (select distinct t.charger_id, t.month, t.month::timestamp at time zone 'Europe/Amsterdam' as since,
-                 (t.month + interval '1 month') at time zone 'Europe/Amsterdam' as until
-            from unnest(touched) t) t
-    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id
-    left join core.charging_sessions s
-      on s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted and s.started_at >= t.since
-          and s.started_at < t.until
-   group by h.partner_id, h.id, t.month
-  on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
-   where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-
-  select array_agg(t.connection_id), array_agg(t.month) into connections, months
-    from unnest(touched) t
-    join core.chargers h on h.partner_id = private.partner_id() and h.id = t.charger_id and h.mid_eligible
-   where t.connection_id is not null;
-  perform private.deliver_charging_sessions(connections, months);
-end $$;
-
--- Notes when a charger was last heard of. Notes its meter reading too, at the end of a charge or during one.
-create function private.note_chargers(compared private.compared_charging_session[]) returns void
-language plpgsql
-as $$
-begin
-  update core.chargers h
-     set last_seen_at = greatest(h.last_seen_at, seen.at),
-         latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh
-                                else h.latest_meter_wh end,
-         meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
-    from (select i.charger_id, max(i.at) as at, max(i.at) filter (where i.meter_wh is not null) as meter_at,
-                 (array_agg(i.meter_wh order by i.at desc,
-                            i.place desc) filter (where i.meter_wh is not null))[1] as meter_wh
-            from (select (c.item).charger_id, (c.item).place, (c.item).meter_wh,
-                         least(coalesce((c.item).ended_at, private.now()), private.now()) as at
-                    from unnest(compared) c where c.status in ('created', 'updated', 'unchanged')) i
-           group by i.charger_id) seen
-   where h.partner_id = private.partner_id() and h.id = seen.charger_id
-     and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
-end $$;
-
--- Stores sessions that were read. Idempotent by charger, source and external_id. A telling that changes something is
--- kept as evidence.
-create function private.store_charging_sessions(
-    sent private.charging_session_item[]) returns private.charging_session_result[]
-language plpgsql
-set enable_hashjoin = 'off' set enable_mergejoin = 'off'
--- only rows cost: to save a page, the planner reads all sessions of a charger instead of the one that a key means.
--- Among 300,000 sessions without statistics, 1,000 more take 0.4 to 0.9 s; without random_page_cost 2.4,
--- enable_hashjoin 3.2, enable_mergejoin 3.1. Among 200,000 with statistics they take 160 to 200 ms, and without
--- cpu_operator_cost 240 to 270.
-set random_page_cost = 0 set cpu_operator_cost = 0.0001
-as $$
-declare
-  chargers constant uuid[] := array(select distinct i.charger_id from unnest(sent) i where i.reason is null);
-  compared private.compared_charging_session[];
-  changes  private.charging_session_change[];
-begin
-  -- A plan that was kept from a table without rows may read all of the partner for each item. Planning a batch takes
-  -- 100 ms: it is done where the table is small.
-  if cardinality(sent) > 20 and (select c.reltuples < 10000 from pg_catalog.pg_class c
-                                 where c.oid = 'core.charging_sessions'::regclass) then
-    perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  end if;
-  -- one batch at a time on a charger; in order, so that two batches cannot wait for each other
+  -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
-      order by h.id for no key update;
+    order by h.id for no key update;
   perform from core.connections c
     where c.partner_id = private.partner_id()
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  compared := private.compare_charging_sessions(sent);
-  if exists (select from unnest(compared) c where c.status = 'updated') then
-    changes := private.correct_charging_sessions(compared);
-  end if;
-  changes := changes || private.write_charging_sessions(compared, changes);
-  if changes <> '{}' then
-    perform private.total_charging_sessions(private.judge_charging_sessions(changes));
-  end if;
-  perform private.note_chargers(compared);
-  return array(
-    select row((c.item).place, (c.item).sheet_row, case when (c.item).source <> 'file' then (c.item).external_id end,
-               c.status,
-               case when c.status = 'rejected' then coalesce((c.item).reason, 'unknown_charger') end,
-                   s)::private.charging_session_result
-      from unnest(compared) c
-      left join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = (c.item).charger_id and s.source = (c.item).source
-       and s.external_id = (c.item).external_id and c.status <> 'rejected');
+  with item as (
+    select r.*, max(r.n) filter (where r.reason is null)
+                  over (partition by r.session_id) as latest
+      from private.read_sessions(items, shared, resolved) r
+  ), beside as materialized (
+    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
+           s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
+           s.received_at as old_received_at,
+           i.names <@ s.names as called_so,
+           case when h.id is null then 'rejected'
+                when i.n < i.latest then 'superseded'
+                when s.id is null then 'created'
+                -- late news of a charge that has ended since does not open it again
+                when (s.ended_at is null or i.ended_at is not null)
+                 and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
+                      s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
+                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status, i.meter_id,
+                                       i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
+                else 'unchanged' end as outcome
+      from item i
+      left join lateral (
+        select * from core.chargers h
+         where i.reason is null and h.partner_id = private.partner_id() and h.id = i.charger_id limit 1) h on true
+      left join lateral (
+        select * from core.charging_sessions s
+         where h.id is not null and s.partner_id = private.partner_id() and s.id = i.session_id limit 1) s on true
+     cross join lateral (
+       -- why it is implausible, by its own words and its charger
+       select array_remove(array[
+         case when i.wh < 0 then 'negative' end,
+         case when i.ended_at < i.started_at then 'ends_before_start' end,
+         -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
+         case when greatest(i.started_at, i.ended_at) > now + interval '5 minutes' or i.started_at < '2010-01-01Z'
+                or i.started_at < h.created_at - interval '400 days' and i.source <> 'sandbox' then 'wrong_clock' end,
+         case when i.ended_at - i.started_at > interval '31 days' then 'too_long' end,
+         -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger
+         -- of ours may have, 400 kW a fast one.
+         case when i.wh > coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
+                          * (extract(epoch from greatest(coalesce(i.ended_at, now)
+                             - case when i.source = 'ocpp' and i.started_at = i.ended_at
+                                    then private.idle_since(i.charger_id, i.connector, i.ended_at, i.external_id)
+                                    else i.started_at end,
+                             interval '0')) + 60) / 3600
+              then 'beyond_power' end,
+         case when 'no_end' = any (i.source_flags) then 'no_end' end,
+         -- over 1 % and 0.1 kWh
+         case when 'meter_disagrees' = any (i.source_flags)
+                or abs(i.meter_end_wh - i.meter_start_wh - i.wh) > greatest(100, 0.01 * i.wh)
+              then 'meter_disagrees' end,
+         case when 'abroad' = any (i.source_flags) then 'abroad' end,
+         case when i.started_at < h.counts_from or i.started_at >= h.counts_until
+                or i.ended_at > h.counts_until then 'other_registration' end,
+         -- A client may tell again what it withdrew; a credited CDR stays credited.
+         case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
+       ], null) as own) f
+  ), created as (
+    insert into core.charging_sessions as s
+      (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
+       ended_at, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
+    select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.wh, b.status, b.names, b.own, now, b.meter_id,
+           b.meter_start_wh, b.meter_end_wh
+      from beside b where b.outcome = 'created'
+     order by b.started_at, b.source, b.external_id
+  ), updated as (
+    update core.charging_sessions s
+       set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
+           wh = b.wh, status = b.status, names = case when b.called_so then s.names else s.names || b.names end, received_at = now, meter_id = b.meter_id, meter_start_wh = b.meter_start_wh,
+           meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           -- what others gave is judged again, by what it was
+           flags = b.own || array(select f from unnest(s.flags) f
+                                   where f in ('duplicate', 'beyond_capacity', 'after_lock'))
+      from beside b
+     where b.outcome = 'updated' and s.partner_id = private.partner_id() and s.id = b.session_id
+  ), called as (
+    update core.charging_sessions s set names = s.names || b.names
+      from beside b
+     where b.outcome = 'unchanged' and not b.called_so and s.partner_id = private.partner_id()
+       and s.id = b.session_id
+  ), evidence as (
+    insert into core.charging_evidence
+      (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
+       document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
+           b.upload_id, b.request_id, b.document, sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, b.signed,
+           case when b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh, b.end_from,
+           now
+      from beside b where b.outcome in ('created', 'updated') and b.document is not null
+     order by b.started_at, b.n
+  ), replaced as (
+    insert into core.replaced_charging_sessions
+      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.old_month, b.old_started_at, b.old_ended_at,
+           b.old_wh, b.old_flags, b.old_received_at
+      from beside b
+     where b.outcome = 'updated' and b.old_ended_at is not null
+       and (b.old_started_at, b.old_ended_at, b.old_wh) is distinct from (b.started_at, b.ended_at, b.wh)
+  )
+  select jsonb_agg(jsonb_build_object(
+           'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
+           'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
+           'charger_id', b.charger_id, 'session_id', b.session_id,
+           'source_id', case when b.source <> 'file' then b.external_id end,
+           'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
+           'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
+           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n)
+    into outcome from beside b;
+
+  perform private.total_sessions(private.judge_sessions((
+    select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
+     where o.item ->> 'outcome' in ('created', 'updated'))));
+
+  -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
+  for seen in
+    select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
+           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1] as meter_wh
+      from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
+     where o.outcome in ('created', 'updated', 'unchanged')
+     group by o.charger_id
+  loop
+    update core.chargers h
+       set last_seen_at = greatest(h.last_seen_at, seen.at),
+           latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh
+                                  else h.latest_meter_wh end,
+           meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
+     where h.partner_id = private.partner_id() and h.id = seen.charger_id
+       and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
+  end loop;
+
+  return query
+  select o.place, o.sheet_row, o.source_id, o.outcome, o.reason, o.charger_id, s.id, s.flags
+    from jsonb_to_recordset(outcome) as o (n int, place int, sheet_row int, outcome text, reason text, charger_id uuid,
+                                           session_id uuid, source_id text)
+    left join lateral (
+      select s.id, s.flags from core.charging_sessions s
+       where o.outcome <> 'rejected' and s.partner_id = private.partner_id() and s.id = o.session_id limit 1) s on true
+   order by o.n;
 end $$;
 
--- Results as [{place, status: created|updated|unchanged|superseded|rejected|parked, reason?, session_id?, flags?}].
-create function private.charging_results(results private.charging_session_result[]) returns jsonb
-language plpgsql stable
-as $$
-begin
-  return (
-    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-             'place', r.place, 'status', r.status, 'reason', r.reason, 'session_id', (r.session).id, 'flags',
-                 (r.session).flags))), '[]')
-      from unnest(results) r);
-end $$;
+-- supabase/schemas/sessions/charging/totals.sql
 
--- As private.store_charging_sessions, from items as private.read_charging_sessions takes them, to
--- private.charging_results.
-create function private.ingest_charging_sessions(sessions jsonb) returns jsonb
+-- Totals of chargers and connections: sums of what counts, made again each time.
+
+-- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
+create function private.total_sessions(touched jsonb) returns void
 language plpgsql
-set plan_cache_mode = 'force_generic_plan'  -- with read_charging_sessions: else one session takes 5.3 ms instead of 4.3
 as $$
 begin
-  return private.charging_results(private.store_charging_sessions(array(select r
-          from private.read_charging_sessions(sessions) r)));
+  insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
+  select private.partner_id(), t.charger_id, t.month, h.owner_id, s.wh, s.sessions
+    from (select distinct t.charger_id, t.month, private.dutch_midnight(t.month) as since,
+                 private.dutch_midnight((t.month + interval '1 month')::date) as until
+            from jsonb_to_recordset(touched) as t (charger_id uuid, month date)) t
+   cross join lateral (
+     select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+   cross join lateral (
+     select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
+      where s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted
+        and s.started_at >= t.since and s.started_at < t.until) s
+  on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
+   where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
+  perform private.deliver_sessions((
+    select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
+      from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
+     cross join lateral (
+       select h.mid_eligible from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+     where t.connection_id is not null and h.mid_eligible));
 end $$;
 
--- supabase/schemas/sessions/charging/read_charging_sessions.sql
-
--- Reads charging sessions item by item, and flags implausible ones.
-
--- Sessions as a source sent them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
--- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
--- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
--- request_id?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a session is
--- charging, unless status says active. What is beside the session comes from our own doors, which checked its shape.
--- shared: sent_sha256 and upload_id of all. meant: the charger of each, in their order; items without one are left out.
-create function private.read_charging_sessions(sessions jsonb, shared jsonb default '{}',
-                                               meant private.found_charger[] default null)
-returns setof private.charging_session_item
-language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'
+-- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked
+-- months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond it are flagged.
+create function private.deliver_sessions(months jsonb) returns void
+language plpgsql
 as $$
 declare
-  known   constant text[] := '{no_end,meter_disagrees,abroad}';
-  client  constant uuid   := private.client_id();
-  request constant text   := nullif(current_setting('app.request_id', true), '');
-  upload  constant uuid   := shared ->> 'upload_id';
-  hash    constant bytea  := decode(shared ->> 'sent_sha256', 'hex');
+  excess jsonb;
 begin
-  return query
-  select coalesce(i.place, i.n::int), r.charger_id, r.source, r.external_id, r.connector, r.started_at, r.ended_at,
-      r.wh, r.status,
-         private.as_count(i.meter_wh),
-         case when r.charger_id is null then 'bad_charger_id'
-              when r.source is null then 'bad_source'
-              when r.external_id is null then 'bad_external_id'
-              when r.connector is null then 'bad_connector'
-              when r.started_at is null then 'bad_started_at'
-              when i.ended_at is not null and r.ended_at is null then 'bad_ended_at'
-              when r.wh is null then 'bad_wh'
-              when r.status not in ('active', 'charging') and r.ended_at is null then 'bad_status' end,
-         left(i.meter_id, 120), private.as_count(i.meter_start_wh), private.as_count(i.meter_end_wh), i.power_type,
-         case when i.flags is null then '{}' else array(select f from jsonb_array_elements_text(i.flags) f
-                                                        where f = any (known)) end,
-         i.end_from, i.document, coalesce(hash, decode(i.sent_sha256, 'hex')),
-         case when i.signed is null then '{}' else array(select jsonb_array_elements_text(i.signed)) end,
-         coalesce(i.client_id, client), coalesce(upload, i.upload_id), coalesce(i.request_id, request), i.sheet_row
-    from rows from (
-           jsonb_to_recordset(sessions) as (
-             place int, charger_id text, source text, external_id text, connector jsonb, started_at text, ended_at text,
-                 wh jsonb, status text,
-             meter_wh jsonb, meter_id text, meter_start_wh jsonb, meter_end_wh jsonb, power_type text, flags jsonb,
-                 end_from text, document jsonb,
-             sent_sha256 text, signed jsonb, client_id uuid, upload_id uuid, request_id text,
-                 sheet_row int, evse_no int),
-           unnest(meant)) with ordinality
-         as i (place, charger_id, source, external_id, connector, started_at, ended_at, wh, status, meter_wh, meter_id,
-               meter_start_wh, meter_end_wh,
-               power_type, flags, end_from, document, sent_sha256, signed, client_id, upload_id, request_id,
-                   sheet_row, evse_no,
-               found_place, found_id, found_evse_no, found_reason, found_moved, n)
-   -- read once, though judged by several columns
-   cross join lateral (
-     select case when meant is null then private.as_uuid(i.charger_id) else i.found_id end as charger_id,
-            case when length(i.source) between 1 and 40 then i.source end as source,
-            case when i.external_id is null and meant is not null then coalesce(i.found_evse_no, i.evse_no, 1) || '@'
-                 || i.started_at
-                 when length(i.external_id) between 1 and 120 then i.external_id end as external_id,
-            case when meant is not null then coalesce(i.found_evse_no, i.evse_no, 1)
-                 when i.connector is null then 1
-                 when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int
-                     end as connector,
-            private.as_moment(i.started_at) as started_at, private.as_moment(i.ended_at) as ended_at,
-                private.as_count(i.wh) as wh,
-            case when i.ended_at is not null then 'completed' else coalesce(i.status, 'charging') end as status
-     offset 0) r
-   where meant is null or i.found_id is not null;
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
+    order by c.id for no key update;
+  with month as materialized (
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known
+      from jsonb_to_recordset(months) as t (connection_id uuid, month date)
+     cross join lateral (
+       select c.id, c.owner_id from core.connections c
+        where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
+     cross join lateral (
+       select coalesce(sum(g.wh), 0) as wh, coalesce(sum(g.sessions), 0) as sessions
+         from (select s.charger_id, sum(s.wh) as wh, count(*) as sessions from core.charging_sessions s
+                where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month
+                  and s.counted and s.flags = '{}'
+                group by s.charger_id) g
+        where (select h.mid_eligible from core.chargers h
+                where h.partner_id = private.partner_id() and h.id = g.charger_id)) s
+      left join lateral (
+        select d.period from core.delivered_months d
+         where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
+  ), written as (
+    insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
+                                            source, status, received_at)
+    select private.partner_id(), m.id, m.owner_id, m.month, round(m.wh / 1000.0, 3), m.sessions, 'sessions',
+           private.month_status(m.id, m.month), private.now()
+      from month m
+     where m.wh <= 1000000000
+       and (m.sessions > 0 or m.known)
+    on conflict on constraint delivered_months_pkey do update
+       set total_kwh = excluded.total_kwh, session_count = excluded.session_count, status = excluded.status,
+           received_at = excluded.received_at
+     where not d.locked
+       and d.delivery_id is null  -- a total that a client delivered is corrected by that client only
+       and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count)
+  )
+  select jsonb_agg(jsonb_build_object('connection_id', m.id, 'month', m.month)) into excess
+    from month m where m.wh > 1000000000;
+  if excess is not null then
+    perform private.total_sessions(private.flag_excess(excess));
+  end if;
 end $$;
 
--- The last end at an EVSE before a charge, at most 24 hours before it. A charger that told only the end of a charge
--- drew its energy since.
-create function private.idle_since(item private.charging_session_item) returns timestamptz
-language sql stable
+-- Flags the sessions with which months exceed 1,000,000 kWh, in the order in which they came. Returns months as
+-- private.judge_sessions.
+create function private.flag_excess(months jsonb) returns jsonb
+language plpgsql
 as $$
-  select coalesce(max(s.ended_at), item.ended_at - interval '24 hours')
-    from core.charging_sessions s
-   where s.partner_id = private.partner_id() and s.charger_id = item.charger_id and s.connector = item.connector
-     and s.started_at between item.ended_at - interval '31 days' and item.ended_at
-     and s.ended_at between item.ended_at - interval '24 hours' and item.ended_at
-     and (s.source, s.external_id) <> (item.source, item.external_id)
-$$;
-
--- Why a session is implausible, by its own fields alone. meter_disagrees: readings and energy differ by over 1 % and
--- 0.1 kWh.
-create function private.charging_session_flags(item private.charging_session_item, power_kw numeric) returns text[]
-language sql stable
-return array_remove(array[
-    case when item.wh < 0 then 'negative' end,
-    case when item.ended_at < item.started_at then 'ends_before_start' end,
-    -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
-    case when greatest(item.started_at, item.ended_at) > private.now() + interval '5 minutes'
-         or item.started_at < '2010-01-01Z' then 'wrong_clock' end,
-    case when item.ended_at - item.started_at > interval '31 days' then 'too_long' end,
-    -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger of
-    -- ours may have, 400 kW a fast one.
-    case when item.wh > coalesce(power_kw, case item.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
-                        * (extract(epoch from greatest(coalesce(item.ended_at, private.now())
-                           - case when item.source = 'ocpp' and item.started_at = item.ended_at
-                                  then private.idle_since(item) else item.started_at end,
-                           interval '0')) + 60) / 3600
-         then 'beyond_power' end,
-    case when 'no_end' = any (item.told_flags) then 'no_end' end,
-    case when 'meter_disagrees' = any (item.told_flags)
-           or abs(item.meter_end_wh - item.meter_start_wh - item.wh) > greatest(100, 0.01 * item.wh)
-               then 'meter_disagrees' end,
-    case when 'abroad' = any (item.told_flags) then 'abroad' end
-  ], null);
-
--- The flags of private.charging_session_flags(), and withdrawn: all but overlapping, duplicate and after_lock.
-create function private.own_flags(flags text[]) returns text[]
-language sql immutable
-return array_remove(array_remove(array_remove(flags, 'overlapping'), 'duplicate'), 'after_lock');
+declare
+  touched jsonb;
+begin
+  with beyond as (
+    select r.* from jsonb_to_recordset(months) as m (connection_id uuid, month date)
+     cross join lateral (
+       select s.charger_id, s.id, s.owner_id, sum(s.wh) over (order by s.arrival) as wh
+         from core.charging_sessions s
+        where s.partner_id = private.partner_id() and s.connection_id = m.connection_id and s.month = m.month
+          and s.counted and s.flags = '{}'
+          and (select h.mid_eligible from core.chargers h
+                where h.partner_id = private.partner_id() and h.id = s.charger_id)) r
+     where r.wh > 1000000000
+  ), flagged as (
+    update core.charging_sessions s set flags = '{beyond_capacity}'
+      from beyond b
+     where s.partner_id = private.partner_id() and s.id = b.id
+    returning s.charger_id, s.connection_id, s.month, s.id
+  ), noted as (
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select h.partner_id, h.owner_id, h.id, f.id
+      from flagged f join core.chargers h on h.partner_id = private.partner_id() and h.id = f.charger_id
+     where h.user_id is null
+  )
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+    into touched from flagged f;
+  return touched;
+end $$;
 
 -- supabase/schemas/sessions/charging_in/changes.sql
 
@@ -21952,7 +21962,7 @@ as $$
     'connection_id', charger.connection_id,
     'external_ref', (select n.value from core.charger_names n
                       where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.kind = 'external_ref'
-                          and n.ended_at is null),
+                          and n.until is null),
     'serial_number', charger.serial_number,
     'catalog', (select private.catalog_charger(m) from core.charger_models m where m.id = charger.catalog_charger_id),
     'mid_eligible', charger.mid_eligible,
@@ -21965,10 +21975,11 @@ as $$
                                    min(n.value) filter (where n.kind = 'meter_id'))) as evse
                         from core.charger_names n
                        where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.evse_no is not null
-                           and n.ended_at is null
+                           and n.until is null
                        group by n.evse_no, n.party) e),
     'status', charger.status,
     'created_at', private.iso(charger.created_at),
+    'counts_from', private.iso(charger.counts_from),
     'removed_at', private.iso(charger.removed_at))
 $$;
 
@@ -21990,8 +22001,7 @@ begin
          and (reference is null or exists (
                 select from core.charger_names n
                  where n.partner_id = h.partner_id and n.owner_id = h.owner_id and n.kind = 'external_ref'
-                     and n.value = reference and n.charger_id = h.id
-                  and not n.given_up))
+                     and n.value = reference and n.charger_id = h.id))
        order by h.created_at desc, h.id desc
        limit page_limit + 1 offset page_offset
     ), shown as (
@@ -22022,7 +22032,7 @@ begin
                             where n.partner_id = private.partner_id() and n.owner_id = private.client_id()
                                 and n.kind = 'external_ref'
                               and n.value = private.charger_name_value('external_ref', input ->> 'external_ref')
-                                  and n.ended_at is null and n.party = '') end
+                                  and n.until is null and n.party = '') end
      for no key update;
   if not found then
     perform private.refuse('charger_not_found');
@@ -22034,11 +22044,15 @@ create function api.update_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
+  moment  constant timestamptz := coalesce((input ->> 'from')::timestamptz, private.now());
   charger core.chargers;
-  told    text[];
+  names   text[];
 begin
   perform private.act_as(caller, 'cpo');
-  perform private.hold_names(private.client_id(), true) where input ?| '{external_ref,evses}';
+  perform private.refuse_if('invalid_request', moment > private.now(), json_build_object(
+    'detail', 'from: must not be in the future',
+    'issues', json_build_array(json_build_object('path', 'from', 'message', 'must not be in the future'))));
+  perform private.hold_names_alone(private.client_id()) where input ?| '{external_ref,evses}';
   charger := private.standing_charger(input);
   if charger.status = 'removed' then
     perform private.refuse('charger_not_found');
@@ -22047,15 +22061,15 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
   end if;
   -- by its reference the charger is found; only beside its id does the reference change
-  told := private.name_charger(charger, case when input ->> 'charger_id' is null then input - 'external_ref'
-                                             else input end);
+  names := private.name_charger(charger, case when input ->> 'charger_id' is null then input - 'external_ref'
+                                              else input end, moment);
   perform private.audit('charger.named', charger.id);
-  return json_build_object('ok', true, 'sessions_stored', private.free_parked(charger.owner_id, told),
+  return json_build_object('ok', true, 'sessions_stored', private.store_parked(charger.owner_id, names),
                            'charger', private.client_charger(charger));
 end $$;
 comment on function api.update_charger(jsonb, jsonb) is
-  'POST /v1/chargers:update: {charger_id | external_ref, external_ref?, power_kw?, evses?} to {ok, sessions_stored, '
-  'charger}. What is left out stays; null and [] clear.';
+  'POST /v1/chargers:update: {charger_id | external_ref, external_ref?, power_kw?, evses?, from?} to {ok, '
+  'sessions_stored, charger}. What is left out stays; null and [] clear. from: since when the names hold.';
 
 create function api.remove_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -22070,7 +22084,7 @@ begin
   if changed then
     update core.chargers h set status = 'removed', removed_at = private.now()
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
-    perform private.drop_charger_names(array[charger.id]), private.audit('charger.removed', charger.id);
+    perform private.end_charger_names(array[charger.id]), private.audit('charger.removed', charger.id);
   end if;
   return json_build_object('ok', true, 'changed', changed, 'charger_id', charger.id,
                            'removed_at', private.iso(charger.removed_at));
@@ -22095,23 +22109,19 @@ return case when session.ended_at is null then 'running'
             when month.status = 'outside_mandate' then 'outside_mandate'
             when session.flags <> '{}' then 'locked' end;
 
-create function api.deliver_charging_sessions(caller jsonb, input jsonb) returns json
+create function api.store_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  results private.charging_session_result[];
-  answer  json;
+  answer json;
 begin
   perform private.act_as(caller, 'cpo');
   begin
-    results := private.store_named_sessions(private.client_id(),
-                                            input -> 'sessions',
-                                            jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
     select coalesce(json_agg(json_strip_nulls(json_build_object(
-             'place', d.place, 'status', d.status, 'reason', d.reason, 'charging_session_id', d.charging_session_id,
-                 'flags', d.flags,
-             'counted', d.counted, 'not_counted', d.not_counted)) order by d.place), '[]') into answer
-      from private.delivered_sessions(results) d;
+             'place', r.place, 'status', r.status, 'reason', r.reason, 'charging_session_id', r.charging_session_id,
+             'flags', r.flags, 'counted', r.counted, 'not_counted', r.not_counted)) order by r.place), '[]') into answer
+      from private.stored_sessions(input -> 'sessions',
+                                   jsonb_build_object('sent_sha256', input -> 'sent_sha256')) r;
     if (input ->> 'dry_run')::boolean then
       raise exception using errcode = 'DRY01';
     end if;
@@ -22120,37 +22130,44 @@ begin
   end;
   return answer;
 end $$;
-comment on function api.deliver_charging_sessions(jsonb, jsonb) is
+comment on function api.store_charging_sessions(jsonb, jsonb) is
   'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, '
-  'flags?, counted, not_counted?}]. Items as private.store_named_sessions takes them.';
-grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
+  'flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
+grant execute on function api.store_charging_sessions(jsonb, jsonb) to edge_slow;
 
--- Results of private.store_named_sessions in the words of the API.
-create function private.delivered_sessions(results private.charging_session_result[])
-returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[],
-               counted boolean, not_counted text)
-language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
+-- Stores sessions of the client that acts, and answers in the words of the API.
+create function private.stored_sessions(items jsonb, shared jsonb)
+returns table (place int, sheet_row int, source_id text, status text, reason text, charging_session_id uuid,
+               flags text[], counted boolean, not_counted text)
+language plpgsql
 as $$
+#variable_conflict use_column
+declare
+  results jsonb;
 begin
+  results := (select jsonb_agg(to_jsonb(r))
+                from private.store_client_sessions(private.client_id(), items, shared) r);
   return query
-  select r.place, r.sheet_row, r.told_id, case r.status when 'rejected' then 'invalid' else r.status end,
-      r.reason, s.id, s.flags,
-         s.id is not null and w.why is null, w.why
-    from unnest(results) r
-   cross join lateral (select (r.session).*) s
-    left join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-        and d.period = s.month
-   cross join lateral (select case when s.id is not null then private.why_not_counted(r.session, h.mid_eligible, d)
-                                   end as why) w;
+  select r.place, r.sheet_row, r.source_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason,
+         r.session_id, r.flags, r.session_id is not null and w.why is null, w.why
+    from jsonb_to_recordset(results) as r (place int, sheet_row int, source_id text, status text, reason text,
+                                           charger_id uuid, session_id uuid, flags text[])
+    left join lateral (
+      select private.why_not_counted(s, (
+               select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id),
+             d) as why
+        from core.charging_sessions s
+        left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+         and d.period = s.month
+       where s.partner_id = private.partner_id() and s.id = r.session_id
+       limit 1) w on true;
 end $$;
 
 create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  told constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
+  sent constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
   known jsonb;
   twice text;
   gone  uuid[];
@@ -22158,24 +22175,24 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   with hit as (
-    select t.told, s.id, s.external_id = t.told as by_own
-      from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.told
+    select t.sent, s.id, s.external_id = t.sent as by_own
+      from unnest(sent) as t (sent)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.sent
           and s.source = 'api' and s.owner_id = private.client_id()
     union all
-    select t.told, s.id, false
-      from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told)
+    select t.sent, s.id, false
+      from unnest(sent) as t (sent)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.sent)
           and s.source in ('api', 'file')
        and s.owner_id = private.client_id()
     union all
     select p.external_id, p.id, true
       from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api'
-         and p.external_id = any (told)
+         and p.external_id = any (sent)
   )
-  select jsonb_object_agg(h.told, h.id), min(h.told) filter (where h.sessions > 1) into known, twice
-    from (select h.told, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.told) h;
+  select jsonb_object_agg(h.sent, h.id), min(h.sent) filter (where h.sessions > 1) into known, twice
+    from (select h.sent, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.sent) h;
   if twice is not null then
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
@@ -22185,19 +22202,19 @@ begin
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
-       and (p.external_id = any (told) or p.id = any (array(select private.as_uuid(t) from unnest(told) t)))
+       and (p.external_id = any (sent) or p.id = any (array(select private.as_uuid(t) from unnest(sent) t)))
     returning p.external_id, p.id::text
   )
   select array_agg(d.external_id) || array_agg(d.id) into freed from deleted d;
   return (
-    select json_agg(json_build_object('session_id', t.told, 'status', case
-             when t.told = any (freed) or (known ->> t.told)::uuid = any (gone) then 'withdrawn'
-             when known ? t.told then 'unchanged' else 'not_found' end) order by t.place)
-      from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (told, place));
+    select json_agg(json_build_object('session_id', t.sent, 'status', case
+             when t.sent = any (freed) or (known ->> t.sent)::uuid = any (gone) then 'withdrawn'
+             when known ? t.sent then 'unchanged' else 'not_found' end) order by t.place)
+      from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (sent, place));
 end $$;
 comment on function api.withdraw_charging_sessions(jsonb, jsonb) is
   'POST /v1/charging-sessions:withdraw: {session_ids, sent_sha256} to [{session_id, status: '
-  'withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it told itself. Refuses with '
+  'withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it sent itself. Refuses with '
   'ambiguous_session an id that two chargers have.';
 grant execute on function api.withdraw_charging_sessions(jsonb, jsonb) to edge_slow;
 
@@ -22422,16 +22439,16 @@ comment on function api.list_parked_charging(jsonb, jsonb) is
   'GET /v1/charging-sessions/parked: {limit, offset} to {parked, names, …}, newest first. names: the 100 most frequent '
   'of the 10,000 newest.';
 
--- supabase/schemas/sessions/charging_in/deliver.sql
+-- supabase/schemas/sessions/charging_in/client_store.sql
 
 -- Sessions that name their charger: they are stored where we know it, and parked where we do not.
 
-create function private.names_parked(owner uuid, told text[]) returns text[]
+create function private.names_parked(owner uuid, wanted text[]) returns text[]
 language plpgsql stable security definer
 as $$
 begin
   return array(
-    select t from unnest(told) t
+    select t from unnest(wanted) t
      where exists (select from core.parked_charging p where p.names @> array[t] and p.partner_id = private.partner_id()
                    and p.owner_id = owner));
 end $$;
@@ -22439,45 +22456,47 @@ comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
   'from being used.';
 
-create function private.parked_by_name(owner uuid, told text[], size int) returns uuid[]
+create function private.parked_by_name(owner uuid, wanted text[], size int) returns uuid[]
 language plpgsql stable security definer
 as $$
 begin
   return array(
     select p.id from core.parked_charging p
-     where p.names && told and p.partner_id = private.partner_id() and p.owner_id = owner
+     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id = owner
      order by p.received_at, p.id limit size);
 end $$;
 comment on function private.parked_by_name(uuid, text[], int) is
   'The parked sessions of a client with one of these names, oldest first. Definer, because row-level security keeps '
   'the index on names from being used.';
 
--- Parks sessions of a client, one each told_as and source, and tells its log of names that were not parked before. At
--- most 200,000 a client: parked_limit.
-create function private.park_charging(owner uuid, parked core.parked_charging[]) returns void
+-- Parks sessions that were not stored: [{n, source, known_as, external_id?, party?, names, item, reason}], one each
+-- known_as and source, and tells the client's log of names that were not parked before. At most 200,000 a client:
+-- parked_limit.
+create function private.park_sessions(owner uuid, parked jsonb) returns void
 language plpgsql
 as $$
 declare
-  told text[] := array(select distinct n from unnest(parked) p cross join lateral unnest(p.names) n);
+  sent constant text[] := array(
+    select distinct n from jsonb_to_recordset(parked) as p (names text[]) cross join lateral unnest(p.names) n);
   news text[];
 begin
-  if cardinality(parked) = 0 then
-    return;
-  elsif (select count(*) from (
-           select from core.parked_charging p where p.partner_id = private.partner_id()
-               and p.owner_id = owner limit 200000) p) + cardinality(parked) > 200000 then
+  if (select count(*) from (
+        select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
+         limit 200000) p) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
-  news := array(select n from unnest(told) n except select unnest(private.names_parked(owner, told)) order by 1);
-  insert into core.parked_charging as p (partner_id, owner_id, source, told_as, external_id, party, names, item,
-                                         reason, judge_at)
+  news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
+  insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
+                                         reason, retry_at)
   -- the worker looks again in a minute, because somebody may be storing a name of the charger now
-  select private.partner_id(), owner, n.source, n.told_as, n.external_id, n.party, n.names, n.item, n.reason,
-      private.now() + interval '1 minute'
-    from unnest(parked) n order by n.told_as, n.source
-  on conflict on constraint parked_charging_told_key do update
+  select private.partner_id(), owner, n.source, n.known_as, n.external_id, coalesce(n.party, ''), n.names, n.item,
+         n.reason, private.now() + interval '1 minute'
+    from jsonb_to_recordset(parked) as n (source text, known_as text, external_id text, party text, names text[],
+                                          item jsonb, reason text)
+   order by n.known_as, n.source
+  on conflict on constraint parked_charging_known_as_key do update
      set names = excluded.names, item = excluded.item, reason = excluded.reason, received_at = excluded.received_at,
-         judge_at = excluded.judge_at
+         retry_at = excluded.retry_at
    where (p.names, p.item, p.reason) is distinct from (excluded.names, excluded.item, excluded.reason);
   if news <> '{}' then
     perform private.append_event(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
@@ -22487,171 +22506,141 @@ begin
   end if;
 end $$;
 
--- Stores sessions of a client's chargers, of any source: items as private.read_charging_sessions takes them, with
--- place, names (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of
--- charger and connector, and external_id null where EVSE and start identify it. shared is part of each item:
--- sent_sha256, upload_id. status may be parked too.
-create function private.store_named_sessions(owner uuid, sessions jsonb,
-                                             shared jsonb) returns private.charging_session_result[]
+-- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
+-- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
+-- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id.
+-- Answers as private.store_sessions; status may be parked too.
+create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
+returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
+               flags text[])
 language plpgsql
-set plan_cache_mode = 'force_generic_plan'  -- one session: else 7.5 ms instead of 4.5
 as $$
+#variable_conflict use_column
 declare
-  wanted  private.named_charger[];
-  found   private.found_charger[];
-  sent    private.charging_session_item[];
-  waiting core.parked_charging[];
-  results private.charging_session_result[];
+  resolved  jsonb;
+  parked jsonb;
 begin
   perform private.hold_names(owner);
-  -- in the order of sessions, so that the n-th charger we find belongs to the n-th session
-  wanted := array(
-    select row(i.n, i.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id,
-               i.meter_id, i.ended_at)::private.named_charger
-      from rows from (jsonb_to_recordset(sessions) as (
-             party text, started_at timestamptz, charger_id uuid, external_ref text, serial_number text, evse_uid text,
-                 evse_id text, meter_id text,
-             ended_at timestamptz))
-           with ordinality as i (party, started_at, charger_id, external_ref, serial_number, evse_uid, evse_id,
-                                 meter_id, ended_at, n));
-  found := array(select f from private.find_chargers(owner, wanted) f);
-  sent := array(select r from private.read_charging_sessions(sessions, shared, found) r);
-  results := private.store_charging_sessions(sent);
-  if exists (select from unnest(found) f where f.reason is not null) then
-    with missed as materialized (
-      select s.item, s.reason, coalesce(s.party, '') as party, n.names,
-             s.reason in ('unknown_charger', 'charger_removed')
-                 and n.names is distinct from array['charger_id:' || upper(s.charger_id::text)] as waits
-        from rows from (jsonb_array_elements(sessions), unnest(found), unnest(wanted))
-             as s (item, place, found_id, evse_no, reason, moved, n, party, started_at, charger_id, external_ref,
-                   serial_number, evse_uid, evse_id, meter_id, ended_at)
-       cross join lateral (
-         select array_agg(t.kind || ':' || t.value order by t.rank) as names
-           from private.names_told(row(s.n, s.party, null, s.charger_id, s.external_ref, s.serial_number, s.evse_uid,
-                                       s.evse_id, s.meter_id, null)::private.named_charger) t) n
-       where s.reason is not null
-    ), told as (
-      select m.*, m.item ->> 'source' as source, m.item ->> 'external_id' as external_id,
-          (m.item ->> 'place')::int as place,
-             -- two chargers may use the same session_id, so we add their names; the id of a CDR already names its party
-             case when m.item ->> 'external_id' is null then concat_ws(' ', array_to_string(m.names, ' '),
-                                                                       m.item ->> 'evse_no', m.item ->> 'started_at')
-                  when m.item ->> 'source' = 'ocpi' then m.item ->> 'external_id'
-                  else (m.item ->> 'external_id') || ' ' || md5(array_to_string(m.names, ' ')) end as told_as
-        from missed m
-    )
-    select array(
-             -- items with the same told_as, or the same id and start, are one session: the last item counts
-             select distinct on (t.source, coalesce(t.external_id, t.told_as), t.item ->> 'started_at')
-                    row(null, null, owner, t.source, t.told_as, t.external_id, t.party, t.names,
-                        (t.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
-                          'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))),
-                              t.reason, null, null)::core.parked_charging
-               from (select distinct on (t.source, t.told_as) t.* from told t where t.waits order by t.source,
-                     t.told_as, t.place desc) t
-              order by t.source, coalesce(t.external_id, t.told_as), t.item ->> 'started_at', t.place desc),
-           results || array(
-             select row(t.place, (t.item ->> 'sheet_row')::int, t.external_id,
-                        case when t.waits then 'parked' else 'rejected' end, t.reason,
-                        null)::private.charging_session_result
-               from told t)
-      into waiting, results;
-    perform private.park_charging(owner, waiting);
-  end if;
-  if exists (select from unnest(found) f where f.moved) then
-    results := array(
-      select row(r.place, r.sheet_row, r.told_id, r.status, coalesce(r.reason, m.reason),
-                 r.session)::private.charging_session_result
-        from unnest(results) r
-        left join (select (s.item ->> 'place')::int as place, 'name_moved' as reason
-                     from rows from (jsonb_array_elements(sessions), unnest(found)) as s (item, place, charger_id,
-                         evse_no, reason, moved)
-                    where s.moved and s.reason is null) m on m.place = r.place);
+  resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
+  with missed as materialized (
+    select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
+           -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
+           case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
+                                                                     e.item ->> 'evse_no', e.item ->> 'started_at')
+                when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
+                else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
+      from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
+      join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
+     where f.waits
+  ), last as (
+    -- items with the same known_as, or the same id and start, are one session: the last item counts
+    select distinct on (m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at') m.*
+      from (select distinct on (m.source, m.known_as) m.* from missed m order by m.source, m.known_as, m.n desc) m
+     order by m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at', m.n desc
+  )
+  select jsonb_agg(jsonb_build_object(
+           'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
+           'names', l.names, 'reason', l.reason,
+           'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
+             'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+    into parked from last l;
+  return query
+  select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
+         r.session_id, r.flags
+    from private.store_sessions(items, shared, resolved) with ordinality
+           r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
+    left join jsonb_to_recordset(resolved) as f (n int, waits boolean) on f.n = r.n
+   order by r.n;
+  if parked is not null then
+    perform private.park_sessions(owner, parked);
   end if;
   -- a session with the same id and start, parked under other names, has these names now
   if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
     delete from core.parked_charging p
-     using (select i.source, i.external_id, i.started_at from unnest(sent) i
-            union all
-            select w.source, w.external_id, (w.item ->> 'started_at')::timestamptz from unnest(waiting) w) i
-     where p.partner_id = private.partner_id() and p.owner_id = owner and p.source = i.source
-         and p.external_id = i.external_id
-       and (p.source = 'ocpi' or (p.item ->> 'started_at')::timestamptz = i.started_at)
-       and p.told_as <> all (array(select w.told_as from unnest(waiting) w));
+     where p.partner_id = private.partner_id() and p.id = any (array(
+       select k.id
+         from jsonb_array_elements(items) with ordinality e (item, n)
+         join jsonb_to_recordset(resolved) as f (n int, reason text, waits boolean) on f.n = e.n
+        cross join lateral (
+          select k.* from core.parked_charging k
+           where k.partner_id = private.partner_id() and k.owner_id = owner and k.source = e.item ->> 'source'
+             and k.external_id = e.item ->> 'external_id' limit 1000) k
+        where (f.reason is null or f.waits)
+          and (k.source = 'ocpi'
+               or private.as_moment(k.item ->> 'started_at') = private.as_moment(e.item ->> 'started_at'))
+          and not exists (
+            select from jsonb_to_recordset(parked) as w (known_as text) where w.known_as = k.known_as)));
   end if;
-  return results;
 end $$;
-
--- private.store_named_sessions to private.charging_results.
-create function private.deliver_named_sessions(owner uuid, sessions jsonb) returns jsonb
-language plpgsql
-as $$ begin return private.charging_results(private.store_named_sessions(owner, sessions, '{}')); end $$;
 
 -- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
-create function private.judge_parked(owner uuid, chosen uuid[]) returns int
+create function private.retry_parked(owner uuid, chosen uuid[]) returns int
 language plpgsql
 as $$
 declare
-  parked core.parked_charging[];
-  found  private.found_charger[];
+  parked jsonb;
+  resolved  jsonb;
   ready  jsonb;
-  gone   int[];
+  gone   uuid[];
 begin
   perform private.hold_names(owner);
-  parked := array(
-    select p from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
-        and p.id = any (chosen)
-     order by p.received_at, p.id for update skip locked);
-  found := array(
-    select f from private.find_chargers(owner, array(
-      select row(p.place, p.party, i.started_at, i.charger_id, i.external_ref, i.serial_number, i.evse_uid, i.evse_id,
-                 i.meter_id, i.ended_at)::private.named_charger
-        from (select g.place, (parked[g.place]).* from generate_subscripts(parked, 1) g (place)) p
-       cross join lateral jsonb_to_record(p.item) as i (started_at timestamptz, charger_id uuid, external_ref text,
-                                                        serial_number text, evse_uid text,
-                                                        evse_id text, meter_id text, ended_at timestamptz))) f);
-  select coalesce(jsonb_agg(p.item || jsonb_build_object(
-           'place', f.place, 'charger_id', f.charger_id, 'connector', c.evse_no,
-           'external_id', coalesce(p.external_id, c.evse_no || '@' || (p.item ->> 'started_at')))), '[]') into ready
-    from unnest(found) f
-   cross join lateral (select (parked[f.place]).*) p
-   cross join lateral (select coalesce(f.evse_no, (p.item ->> 'evse_no')::int, 1) as evse_no) c
-   where f.charger_id is not null and p.reason <> 'no_times';
-  -- a session that was stored after this one was parked stays as it is
-  gone := array(
-    select (i.item ->> 'place')::int
-      from jsonb_array_elements(ready) i (item)
-      join core.charging_sessions s
-        on s.partner_id = private.partner_id() and s.charger_id = (i.item ->> 'charger_id')::uuid
-            and s.source = i.item ->> 'source'
-       and s.external_id = i.item ->> 'external_id'
-           and s.received_at > (parked[(i.item ->> 'place')::int]).received_at);
-  ready := coalesce((select jsonb_agg(i.item) from jsonb_array_elements(ready) i (item)
-                     where (i.item ->> 'place')::int <> all (gone)), '[]');
-  gone := gone || array(
-    select (r ->> 'place')::int from jsonb_array_elements(private.ingest_charging_sessions(ready)) r
-     where r ->> 'status' <> 'rejected');
-  delete from core.parked_charging p where p.partner_id = private.partner_id()
-      and p.id = any (array(select (parked[g]).id from unnest(gone) g));
-  update core.parked_charging p set judge_at = null, reason = case p.reason when 'no_times' then p.reason
-                                                                   else coalesce(f.reason, p.reason) end
-    from unnest(found) f
-   where p.partner_id = private.partner_id() and p.id = (parked[f.place]).id and f.place <> all (gone);
-  return cardinality(gone);
+  select jsonb_agg(p.item || jsonb_build_object('id', p.id, 'parked_at', p.received_at, 'stays', p.reason = 'no_times',
+                                                'external_id', p.external_id, 'party', p.party, 'names', p.names)
+                   order by p.received_at, p.id) into parked
+    from (select p.* from core.parked_charging p
+           where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
+           order by p.received_at, p.id for update skip locked) p;
+  resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, parked) f);
+  with known as (
+    select i.item, (i.item ->> 'id')::uuid as id, f.charger_id,
+           coalesce(f.evse_no, (i.item ->> 'evse_no')::int) as evse_no
+      from jsonb_array_elements(parked) with ordinality i (item, n)
+      join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int) on f.n = i.n
+     where f.charger_id is not null and not (i.item ->> 'stays')::boolean
+  ), named as (
+    select k.*, coalesce(k.item ->> 'external_id',
+                         coalesce(k.evse_no, 1) || '@' || (k.item ->> 'started_at')) as external_id from known k
+  ), late as (
+    -- a session that was stored after this one was parked stays as it is
+    select n.*, exists (
+             select from core.charging_sessions s
+              where s.partner_id = private.partner_id()
+                and s.id = private.session_id(n.charger_id, n.item ->> 'source', n.external_id)
+                and s.received_at > (n.item ->> 'parked_at')::timestamptz) as stored_since
+      from named n
+  )
+  select array_agg(l.id) filter (where l.stored_since),
+         jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
+                                                'external_id', l.external_id, 'id', l.id)) filter (where not l.stored_since)
+    into gone, ready from late l;
+  if ready is not null then
+    gone := gone || array(
+      select (ready -> (r.n::int - 1) ->> 'id')::uuid
+        from private.store_sessions(ready) with ordinality
+               r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
+       where r.status <> 'rejected');
+  end if;
+  delete from core.parked_charging p where p.partner_id = private.partner_id() and p.id = any (gone);
+  update core.parked_charging p
+     set retry_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
+    from jsonb_array_elements(parked) with ordinality i (item, n)
+    join jsonb_to_recordset(resolved) as f (n int, reason text) on f.n = i.n
+   where p.partner_id = private.partner_id() and p.id = (i.item ->> 'id')::uuid;
+  return coalesce(cardinality(gone), 0);
 end $$;
 
--- Judges the parked sessions with one of these names, kind:value, again: a thousand now, the rest by the worker.
-create function private.free_parked(owner uuid, told text[]) returns int
+-- Stores the parked sessions with one of these names, kind:value: a thousand now, the rest by the worker.
+create function private.store_parked(owner uuid, wanted text[]) returns int
 language plpgsql
 as $$
 declare
-  chosen constant uuid[] := private.parked_by_name(owner, told, 1001);
+  chosen constant uuid[] := private.parked_by_name(owner, wanted, 1001);
 begin
   if cardinality(chosen) > 1000 then
-    update core.parked_charging p set judge_at = private.now()
-     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, told, 200000));
+    update core.parked_charging p set retry_at = private.now()
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, wanted, 200000));
   end if;
-  return private.judge_parked(owner, chosen[:1000]);
+  return private.retry_parked(owner, chosen[:1000]);
 end $$;
 
 -- The clients that have parked sessions that are due, each found by one look into the index.
@@ -22662,19 +22651,19 @@ begin
   return query
   with recursive client as (
     (select p.partner_id, p.owner_id from core.parked_charging p
-      where p.judge_at is not null order by p.partner_id, p.owner_id limit 1)
+      where p.retry_at is not null order by p.partner_id, p.owner_id limit 1)
     union all
     select n.partner_id, n.owner_id
       from client c
      cross join lateral (
        select p.partner_id, p.owner_id from core.parked_charging p
-        where p.judge_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        where p.retry_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
         order by p.partner_id, p.owner_id limit 1) n)
   select c.partner_id, c.owner_id from client c;
 end $$;
 
--- Judges parked sessions of a client that are due, longest due first, a thousand at most. Returns how many it stored.
-create function private.judge_due_parked(partner uuid, owner uuid) returns bigint
+-- Tries parked sessions of a client that are due, longest due first, a thousand at most. Returns how many it stored.
+create function private.retry_due_parked(partner uuid, owner uuid) returns bigint
 language plpgsql
 as $$
 declare
@@ -22682,10 +22671,10 @@ declare
 begin
   -- the client itself may hold its names; others wait for no more than a second of it
   perform set_config('lock_timeout', '1s', true), private.set_tenant_and_see_all(partner);
-  stored := private.judge_parked(owner, array(
+  stored := private.retry_parked(owner, array(
     select p.id from core.parked_charging p
-     where p.partner_id = partner and p.owner_id = owner and p.judge_at <= private.now()
-     order by p.judge_at limit 1000));
+     where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
+     order by p.retry_at limit 1000));
   perform private.set_tenant(null);
   return stored;
 end $$;
@@ -22700,172 +22689,262 @@ language sql immutable
 return left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end),
             120);
 
--- The names of an item, each with its kind, as they are compared.
-create function private.names_told(wanted private.named_charger) returns table (rank int, kind text, value text)
+-- A party as it is compared: NL-TNM, however it was written; empty for none.
+create function private.party_value(party text) returns text
 language sql immutable
-begin atomic
-  select n.rank, n.kind, private.charger_name_value(n.kind, n.value)
-    from (values (0, 'charger_id', wanted.charger_id::text), (1, 'external_ref', wanted.external_ref),
-          (2, 'serial_number', wanted.serial_number),
-                 (3, 'evse_uid', wanted.evse_uid), (4, 'evse_id', wanted.evse_id),
-                     (5, 'meter_id', wanted.meter_id)) n (rank, kind, value)
-   where n.value is not null;
-end;
+return coalesce(regexp_replace(upper(party), '^(..)-?(...)$', '\1-\2'), '');
 
--- Whether a charger has a session, not withdrawn, that its source told by this name, and that overlaps a charge or
--- begins within five minutes of it. By the id of the same charger, registered again: whatever its source called it. A
--- session told by the charger's id leaves no trace of a name it was told by again; it is the charge if begin and end
--- are equal.
-create function private.has_under_name(charger uuid, kind text, value text, started_at timestamptz,
-                                       ended_at timestamptz) returns boolean
-language sql stable
-as $$
-  select exists (
-    select from core.charging_sessions s
-      join core.charging_evidence e on e.partner_id = s.partner_id and e.charger_id = s.charger_id
-          and e.session_id = s.id
-     where s.partner_id = private.partner_id() and s.charger_id = charger and not 'withdrawn' = any (s.flags)
-       and s.started_at > has_under_name.started_at - interval '31 days'
-       and s.started_at <= greatest(has_under_name.started_at + interval '5 minutes', has_under_name.ended_at)
-       and (s.started_at >= has_under_name.started_at - interval '5 minutes' or s.ended_at > has_under_name.started_at)
-       and (has_under_name.kind = 'charger_id' or exists (
-              select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
-               where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value
-                  or (lower(word #>> '{}'), s.started_at, s.ended_at)
-                   = (charger::text, has_under_name.started_at, has_under_name.ended_at))))
-$$;
+-- Keeps the names of a client while its sessions are stored by them.
+create function private.hold_names(owner uuid) returns void
+language sql
+as $$ select private.lock('charger_names', owner::text, shared => true) $$;
 
--- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is
--- known; a removed charger is meant by what began before. A charge that a charger has under a name stays with it if the
--- name goes to another: it would count at both.
-create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
+-- Waits for who stores sessions by the names of a client: then they may be taken away.
+create function private.hold_names_alone(owner uuid) returns void
+language sql
+as $$ select private.lock('charger_names', owner::text) $$;
+
+-- Whether a registration of a charger owns this moment: each moment of a charger belongs to one.
+create function private.owns_moment(charger core.chargers, moment timestamptz) returns boolean
+language sql immutable
+return moment >= coalesce(charger.counts_from, '-infinity')
+   and moment < coalesce(charger.counts_until, charger.removed_at, 'infinity');
+
+-- The chargers of a client that items mean: [{charger_id?, external_ref?, serial_number?, evse_uid?, evse_id?,
+-- meter_id?, party?, started_at}]. A name means a charger as it did at the start, and there the registration that owned
+-- the charger then, if it is the client's. Unknown names do not matter beside a known one; a party's own name comes
+-- before one for all. reason: unknown_charger, ambiguous_charger, charger_removed. names: each as kind:value. waits:
+-- a name may appear that means its charger; by our own id alone none will.
+create function private.resolve_chargers(owner uuid, items jsonb)
+returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
 as $$
+#variable_conflict use_column
 begin
   return query
-  with named as materialized (
-    -- each name is looked up once
-    select n.kind, n.value, coalesce(w.party, '') as party,
-        array_agg(row(w.place, w.started_at, n.rank, w.ended_at)::private.told_name) as told
-      from unnest(wanted) w left join lateral private.names_told(w) n on true
-     group by n.kind, n.value, coalesce(w.party, '')
-  ), meant as materialized (
-    select n.told, n.kind, n.value, l.*
-      from named n
-      left join lateral (
-        select c.party, c.charger_id, c.evse_no, c.ended_at, c.given_up
-          from core.charger_names c
-         where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value
-             and c.party in (n.party, '')
-        union all
-        select '', h.id, null, h.removed_at, false from core.chargers h
-         where n.kind = 'serial_number' and h.partner_id = private.partner_id() and h.serial_number = n.value
-             and h.owner_id = owner and h.user_id is null
-        union all
-        select '', h.id, null, h.removed_at, false from core.chargers h
-         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid
-             and h.owner_id = owner
-           and h.user_id is null
-        union all
-        -- it was registered before, under another id
-        select '', r.id, null, r.removed_at, true
-          from core.chargers h join core.chargers r on r.partner_id = h.partner_id and r.serial_number = h.serial_number
-         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid
-             and h.owner_id = owner
-           and h.user_id is null and r.owner_id = owner and r.user_id is null and r.brand = h.brand
-               and r.removed_at is not null and r.id <> h.id) l on true
-  ), hit as (
-    select t.place, t.rank, m.charger_id, m.evse_no, s.stood, m.given_up,
-           -- a name of the party before one for all; of those who had the name then, the first to lose it
-           s.stood is not null and rank() over (
-             partition by t.place, t.rank order by s.stood desc nulls last, m.party desc nulls last,
-                 coalesce(m.ended_at, 'infinity')) = 1 as nearest
-      from meant m
-     cross join lateral unnest(m.told) t
+  with name as (
+    select e.n::int as n, k.rank, k.kind, private.charger_name_value(k.kind, k.value) as value,
+           coalesce(private.as_moment(i.started_at), private.now()) as moment,
+           array_remove(array[nullif(private.party_value(i.party), ''), ''], null) as parties
+      from jsonb_array_elements(items) with ordinality e (item, n)
+     cross join lateral jsonb_to_record(e.item) as i (
+       party text, started_at text, charger_id text, external_ref text, serial_number text, evse_uid text, evse_id text,
+       meter_id text)
      cross join lateral (
-       select case when m.charger_id is null then null
-                   when m.ended_at is null then true
-                   when not m.given_up then t.started_at < m.ended_at
-                   when t.started_at < m.ended_at and private.has_under_name(m.charger_id, m.kind, m.value,
-                                                                             t.started_at, t.ended_at) then true
-                                                                             end as stood) s
+       values (0, 'charger_id', i.charger_id), (1, 'external_ref', i.external_ref),
+              (2, 'serial_number', i.serial_number), (3, 'evse_uid', i.evse_uid), (4, 'evse_id', i.evse_id),
+              (5, 'meter_id', i.meter_id)) k (rank, kind, value)
+     where k.value is not null
+  ), meant as (
+    -- where the name stood, or ended and did not begin again
+    select w.n, w.rank, w.moment, s.charger_id, s.evse_no, s.stands
+      from name w
+     cross join lateral (
+       select x.* from unnest(w.parties) with ordinality p (party, place)
+        cross join lateral (
+          select coalesce(a.charger_id, f.charger_id) as charger_id, coalesce(a.evse_no, f.evse_no) as evse_no,
+                 a.charger_id is null or a.until is null or w.moment < a.until as stands
+            from (values (true)) as one (row)
+            left join lateral (
+              select c.* from core.charger_names c
+               where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = w.kind
+                 and c.value = w.value and c.party = p.party and c.since <= w.moment
+               order by c.since desc limit 1) a on true
+            left join lateral (
+              select c.* from core.charger_names c
+               where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = w.kind
+                 and c.value = w.value and c.party = p.party
+                 and (a.since is null or c.since > a.since)
+               order by c.since limit 1) f on true
+           where coalesce(a.charger_id, f.charger_id) is not null
+             -- ended, and begun again later: between the two it means no charger
+             and (a.charger_id is null or a.until is null or w.moment < a.until or f.charger_id is null)) x
+        order by not x.stands, p.place limit 1) s
+     where w.kind not in ('charger_id', 'serial_number')
+    union all
+    select w.n, w.rank, w.moment, h.id, null, true
+      from name w
+     cross join lateral (
+       select h.id from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = private.as_uuid(w.value) and h.owner_id = owner
+          and h.user_id is null limit 1) h
+     where w.kind = 'charger_id'
+    union all
+    select w.n, w.rank, w.moment, h.id, null, true
+      from name w
+     cross join lateral (
+       -- of each brand one: the registration that owned the moment is looked for from any
+       select distinct on (h.brand) h.id from core.chargers h
+        where h.partner_id = private.partner_id() and h.serial_number = w.value and h.owner_id = owner
+          and h.user_id is null
+        order by h.brand, h.removed_at desc nulls first, h.id limit 100) h
+     where w.kind = 'serial_number'
+  ), led as (
+    select m.n, m.rank, m.evse_no,
+           case when not m.stands then null
+                when private.owns_moment(h.h, m.moment) then (h.h).id
+                else coalesce(
+                  (select r.id from core.chargers r
+                    where r.partner_id = private.partner_id() and r.serial_number = (h.h).serial_number
+                      and r.brand = (h.h).brand and r.owner_id = owner and r.user_id is null
+                      and private.owns_moment(r, m.moment) limit 1),
+                  -- another's at that moment: it is stored here, and counts nowhere
+                  case when m.moment < coalesce((h.h).removed_at, 'infinity') then (h.h).id end) end as charger_id,
+           (h.h).removed_at is not null as removed
+      from meant m
+     cross join lateral (
+       select h from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = m.charger_id limit 1) h
   ), verdict as (
-    select h.place, array_agg(distinct h.charger_id) filter (where h.stood and h.nearest) as chargers,
-           (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.nearest
-                                                         and h.evse_no is not null))[1] as evse_no,
-           bool_or(h.nearest) as named, bool_or(h.nearest and h.given_up) as moved
-      from hit h group by h.place
+    select l.n, array_agg(distinct l.charger_id) filter (where l.charger_id is not null) as chargers,
+           (array_agg(l.evse_no order by l.rank) filter (where l.charger_id is not null
+                                                           and l.evse_no is not null))[1] as evse_no,
+           bool_or(l.removed) as removed
+      from led l group by l.n
+  ), called as (
+    select w.n, array_agg(w.kind || ':' || w.value order by w.rank) as names, max(w.rank) > 0 as waits
+      from name w group by w.n
   )
-  select v.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
-         case when v.named is not true then 'unknown_charger'
-              when v.chargers is null then 'charger_removed'
+  select e.n::int, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no, c.names,
+         case when v.chargers is null and v.removed then 'charger_removed'
+              when v.chargers is null then 'unknown_charger'
               when cardinality(v.chargers) > 1 then 'ambiguous_charger' end,
-         v.moved
-    from verdict v order by v.place;
+         v.chargers is null and c.waits is true
+    from jsonb_array_elements(items) with ordinality e (item, n)
+    left join verdict v on v.n = e.n
+    left join called c on c.n = e.n
+   order by e.n;
 end $$;
 
--- Keeps the names of a client while its sessions are stored by them. taken: waits for these, and then takes a name
--- away. Otherwise a session that is sent again would not see what is being stored under the former name.
-create function private.hold_names(owner uuid, taken boolean default false) returns void
+-- The latest start from a moment on of a session that was stored by a name; null for none.
+create function private.name_used_since(span core.charger_names, moment timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+begin
+  return (
+    select s.started_at from core.charging_sessions s
+     where s.partner_id = span.partner_id and s.charger_id = span.charger_id and s.started_at >= moment
+       and s.started_at < coalesce(span.until, 'infinity') and not 'withdrawn' = any (s.flags)
+       and span.kind || ':' || span.value = any (s.names)
+     order by s.started_at desc limit 1);
+end $$;
+
+-- Ends a span of a name at a moment.
+create function private.end_charger_name(span core.charger_names, moment timestamptz) returns void
 language plpgsql
 as $$
 begin
-  perform private.lock('charger_names', owner::text, shared => not taken);
+  delete from core.charger_names n
+   where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind and n.value = span.value
+     and n.party = span.party and n.since = span.since;
+  if moment > span.since then
+    span.until := moment;
+  -- the first span also means what began before it
+  elsif private.name_used_since(span, '-infinity') is not null and not exists (
+    select from core.charger_names n
+     where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind
+       and n.value = span.value and n.party = span.party and n.since < span.since) then
+    span.since := moment - interval '1 microsecond';
+    span.until := moment;
+  else
+    return;
+  end if;
+  insert into core.charger_names (partner_id, owner_id, party, kind, value, since, until, charger_id, evse_no)
+  values (span.partner_id, span.owner_id, span.party, span.kind, span.value, span.since, span.until, span.charger_id,
+          span.evse_no);
 end $$;
 
--- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.
-create function private.drop_charger_names(chargers uuid[]) returns void
-language sql
+-- Ends the names of removed chargers: then they are free for others.
+create function private.end_charger_names(chargers uuid[]) returns void
+language plpgsql
 as $$
-  update core.charger_names n set ended_at = private.now()
-   where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.ended_at is null
-$$;
+begin
+  perform private.end_charger_name(n, private.now()) from core.charger_names n
+    where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.until is null;
+end $$;
 
--- Gives a charger of a client its names: {external_ref?, evses?: [{party?, evse_uid?, evse_id?, meter_id?}]}; the first
--- is EVSE 1. Returns what may free parked sessions. Refuses with name_taken a name of another charger of the client.
-create function private.name_charger(charger core.chargers, input jsonb) returns text[]
+-- As private.end_charger_name. Refuses with name_in_use where a session was stored by the name since.
+create function private.take_charger_name(span core.charger_names, moment timestamptz) returns void
 language plpgsql
 as $$
 declare
-  given core.charger_names[];
-  taken text;
+  latest constant timestamptz := private.name_used_since(span, moment);
 begin
-  given := array(
-    select distinct on (n.kind, n.value, n.party)
-           row(charger.partner_id, charger.owner_id, n.party, n.kind, private.charger_name_value(n.kind, n.value),
-               charger.id, n.evse_no, null, false)::core.charger_names
-      from (select '' as party, 'external_ref' as kind, input ->> 'external_ref' as value, null::int as evse_no
-            union all
-            select coalesce(regexp_replace(upper(e.evse ->> 'party'), '^(..)-?(...)$', '\1-\2'), ''), k.kind,
-                   e.evse ->> k.kind, e.place::int
-              from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality e (evse,
-                  place)
-             cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) n
-     where n.value is not null and private.charger_name_value(n.kind, n.value) <> ''
-     order by n.kind, n.value, n.party, n.evse_no);
-  -- what is given replaces what was there; what is left out stays
-  update core.charger_names n set ended_at = private.now(), given_up = true
-   where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.ended_at is null
-     and (n.kind = 'external_ref' and input ? 'external_ref' or n.kind <> 'external_ref'
-          and jsonb_typeof(input -> 'evses') = 'array');
-  delete from core.charger_names n using unnest(given) g
-   where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value
-       and n.party = g.party
-     and n.charger_id = charger.id;
-  insert into core.charger_names (partner_id, owner_id, party, kind, value, charger_id, evse_no)
-  select g.partner_id, g.owner_id, g.party, g.kind, g.value, g.charger_id, g.evse_no from unnest(given) g
-   order by g.kind, g.value, g.party
-  on conflict do nothing;
-  select g.kind into taken from unnest(given) g
-   where not exists (
-     select from core.charger_names n
-      where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value
-          and n.party = g.party
-        and n.charger_id = charger.id and n.ended_at is null)
-   order by g.kind limit 1;
-  perform private.refuse_if('name_taken', taken is not null, json_build_object('kind', taken));
-  return array(select g.kind || ':' || g.value from unnest(given) g
+  perform private.refuse_if('name_in_use', latest is not null,
+                            json_build_object('kind', span.kind, 'started_at', private.iso(latest)));
+  perform private.end_charger_name(span, moment);
+end $$;
+
+-- Gives a charger of a client its names from a moment on: {external_ref?, evses?: [{party?, evse_uid?, evse_id?,
+-- meter_id?}]}; the first is EVSE 1. What is given replaces what was there; what is left out stays. Returns what may
+-- free parked sessions. Refuses with name_taken a name of another charger of the client, and with name_in_use.
+create function private.name_charger(charger core.chargers, input jsonb, moment timestamptz default private.now())
+returns text[]
+language plpgsql
+as $$
+declare
+  given jsonb;
+  name  record;
+  span  core.charger_names;
+begin
+  given := (
+    select coalesce(jsonb_agg(distinct jsonb_build_object('kind', n.kind, 'value', n.value, 'party', n.party,
+                                                          'evse_no', n.evse_no)), '[]')
+      from (
+        select distinct on (k.kind, k.value, k.party) k.*
+          from (select 'external_ref' as kind, private.charger_name_value('external_ref', input ->> 'external_ref')
+                         as value, '' as party, null::int as evse_no
+                union all
+                select k.kind, private.charger_name_value(k.kind, e.evse ->> k.kind),
+                       private.party_value(e.evse ->> 'party'), e.place::int
+                  from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality
+                         e (evse, place)
+                 cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) k
+         where k.value <> ''
+         order by k.kind, k.value, k.party, k.evse_no) n);
+  -- what it no longer has
+  for span in
+    select n.* from core.charger_names n
+     where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.until is null
+       and case n.kind when 'external_ref' then input ? 'external_ref'
+                       else jsonb_typeof(input -> 'evses') = 'array' end
+       and not exists (
+         select from jsonb_to_recordset(given) as g (kind text, value text, party text, evse_no int)
+          where (g.kind, g.value, g.party) = (n.kind, n.value, n.party) and g.evse_no is not distinct from n.evse_no)
+     order by n.kind, n.value
+  loop
+    perform private.take_charger_name(span, moment);
+  end loop;
+  for name in
+    select * from jsonb_to_recordset(given) as g (kind text, value text, party text, evse_no int) order by 1, 2, 3
+  loop
+    select n.* into span from core.charger_names n
+     where n.partner_id = charger.partner_id and n.owner_id = charger.owner_id and n.kind = name.kind
+       and n.value = name.value and n.party = name.party and n.until is null;
+    perform private.refuse_if('name_taken', span.charger_id <> charger.id, json_build_object('kind', name.kind));
+    continue when moment >= span.since;
+    -- whoever had it from then on has it no longer; its own span begins earlier
+    for span in
+      select n.* from core.charger_names n
+       where n.partner_id = charger.partner_id and n.owner_id = charger.owner_id and n.kind = name.kind
+         and n.value = name.value and n.party = name.party and coalesce(n.until, 'infinity') > moment
+         and (n.until is not null or n.charger_id = charger.id)
+       order by n.since
+    loop
+      if span.until is null then
+        delete from core.charger_names n
+         where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind
+           and n.value = span.value and n.party = span.party and n.since = span.since;
+      else
+        perform private.take_charger_name(span, moment);
+      end if;
+    end loop;
+    insert into core.charger_names (partner_id, owner_id, party, kind, value, since, charger_id, evse_no)
+    values (charger.partner_id, charger.owner_id, name.party, name.kind, name.value, moment, charger.id, name.evse_no)
+    on conflict do nothing;
+    perform private.refuse_if('name_taken', not found, json_build_object('kind', name.kind));
+  end loop;
+  return array(select g.kind || ':' || g.value from jsonb_to_recordset(given) as g (kind text, value text)
                union select 'serial_number:' || charger.serial_number where charger.serial_number is not null);
 end $$;
 
@@ -22958,43 +23037,50 @@ create function private.withdraw_charging_sessions(sessions uuid[], document jso
 language plpgsql
 as $$
 declare
-  chosen  core.charging_sessions[];
-  changes private.charging_session_change[];
+  changed jsonb;
 begin
-  -- in the order of private.ingest_charging_sessions
+  -- in the order of private.store_sessions
   perform from core.chargers h
     where h.partner_id = private.partner_id()
       and h.id = any (array(select s.charger_id from core.charging_sessions s where s.partner_id = private.partner_id()
                             and s.id = any (sessions)))
     order by h.id for no key update;
-  chosen := array(
-    select s from core.charging_sessions s
-     where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags));
   perform from core.connections c
-    where c.partner_id = private.partner_id() and c.id = any (array(select s.connection_id from unnest(chosen) s))
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select s.connection_id from core.charging_sessions s
+                             where s.partner_id = private.partner_id() and s.id = any (sessions)))
     order by c.id for no key update;
-  with written as (
+  with chosen as materialized (
+    select s.* from core.charging_sessions s
+     where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags)
+  ), written as (
     update core.charging_sessions s
        set flags = private.own_flags(s.flags) || '{withdrawn}'::text[]
            || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end,
            received_at = private.now()
-      from unnest(chosen) o
+      from chosen o
      where s.partner_id = o.partner_id and s.charger_id = o.charger_id and s.id = o.id
-    returning s as session, o)
-  select array_agg(row(w.session, w.o)::private.charging_session_change) into changes from written w;
-  insert into core.replaced_charging_sessions
-    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(chosen) o where o.ended_at is not null;
-  insert into core.charging_evidence
-    (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
-     document_sha256, sent_sha256)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
-      nullif(current_setting('app.request_id', true), ''),
-         document, sha256(convert_to(document::text, 'UTF8')), sent_sha256
-    from unnest(chosen) o;
-  perform private.total_charging_sessions(private.judge_charging_sessions(changes));
-  return array(select o.id from unnest(chosen) o);
+  ), replaced as (
+    insert into core.replaced_charging_sessions
+      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      from chosen o where o.ended_at is not null
+  ), evidence as (
+    insert into core.charging_evidence
+      (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
+       document_sha256, sent_sha256)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
+           nullif(current_setting('app.request_id', true), ''), document,
+           sha256(convert_to(document::text, 'UTF8')), sent_sha256
+      from chosen o
+  )
+  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
+                                      'ended_at', o.ended_at, 'old_started_at', o.started_at,
+                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
+  if changed is not null then
+    perform private.total_sessions(private.judge_sessions(changed));
+  end if;
+  return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;
 
 -- supabase/schemas/sources/ocpi/admit.sql
@@ -23557,17 +23643,14 @@ create function private.park_cdrs(owner uuid, sessions jsonb) returns void
 language plpgsql
 as $$
 begin
-  perform private.park_charging(owner, array(
-    select row(null, null, owner, 'ocpi', s.item ->> 'external_id', s.item ->> 'external_id',
-               s.item ->> 'party', n.names,
-               (s.item - '{place,park}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
-                 'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))),
-                     s.item ->> 'park', null, null)::core.parked_charging
-      from jsonb_array_elements(sessions) s (item)
-     cross join lateral (
-       select array_agg(t.kind || ':' || t.value order by t.rank) as names
-         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid',
-                                     s.item ->> 'evse_id', s.item ->> 'meter_id', null)::private.named_charger) t) n));
+  perform private.park_sessions(owner, (
+    select jsonb_agg(jsonb_build_object(
+             'source', 'ocpi', 'known_as', e.item -> 'external_id', 'external_id', e.item -> 'external_id',
+             'party', e.item -> 'party', 'names', f.names, 'reason', e.item -> 'park',
+             'item', (e.item - '{place,park}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
+               'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+      from jsonb_array_elements(sessions) with ordinality e (item, n)
+      join private.resolve_chargers(owner, sessions) f on f.n = e.n));
 end $$;
 
 -- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
@@ -23578,16 +23661,16 @@ declare
   credit record;
 begin
   for credit in
-    select c.party || ':' || c.credit_of as told, c.document, c.sent_sha256
+    select c.party || ':' || c.credit_of as external_id, c.document, c.sent_sha256
       from jsonb_to_recordset(credits) as c (party text, credit_of text, document jsonb, sent_sha256 text) order by 1
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi'
-         and p.told_as = credit.told;
+         and p.known_as = credit.external_id;
     perform private.withdraw_charging_sessions(array(
       select s.id from core.charging_sessions s
-       where s.partner_id = private.partner_id() and s.external_id = credit.told and s.source = 'ocpi'
+       where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
            and s.owner_id = private.owner_id()),
       credit.document, decode(credit.sent_sha256, 'hex'));
   end loop;
@@ -23663,8 +23746,7 @@ begin
   if fresh <> '[]' then
     parked := parked || coalesce((
       select jsonb_agg(f.item || '{"park": "ambiguous_charger"}')
-        from jsonb_to_recordset(private.deliver_named_sessions(link.owner_id, fresh)) as r (place int,
-            status text, reason text)
+        from private.store_client_sessions(link.owner_id, fresh) r
         join jsonb_array_elements(fresh) f (item) on (f.item ->> 'place')::int = r.place
        where r.status = 'rejected' and r.reason = 'ambiguous_charger'), '[]');
   end if;
@@ -23929,7 +24011,7 @@ begin
   return told;
 end $$;
 
--- A transaction as an item of private.ingest_charging_sessions. The end of the register counts; if it is missing, 0 or
+-- A transaction as an item of private.store_sessions. The end of the register counts; if it is missing, 0 or
 -- more than 10 Wh below the start, the largest value does. Without any reading it is no_end.
 create function private.ocpp_session(told core.ocpp_transactions) returns jsonb
 language plpgsql
@@ -23961,7 +24043,7 @@ begin
     'charger_id', told.charger_id,
     'source', 'ocpp',
     'external_id', coalesce(told.told_id, '1.6:' || told.id),
-    'connector', coalesce(told.connector, 1),
+    'connector', told.connector,
     'started_at', coalesce(told.started_at, private.earlier_ocpp(told.first_at, told.begin_at)),
     'ended_at', told.ended_at,
     'wh', coalesce(wh, 0),
@@ -24249,11 +24331,31 @@ begin
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  -- a serial number of another active charger stays there: no EAN and month is booked twice anyway
-  if charger.serial_number is null and charger.brand is not null and serial ~ '^[^[:space:]a-z]{1,64}$'
-     and private.reserve_serial_number(charger.brand, serial) then
-    update core.chargers h set serial_number = serial where h.partner_id = charger.partner_id and h.id = charger.id;
+  perform private.take_boot_serial(charger, serial);
+end $$;
+
+-- Gives a charger the serial number that it named, if it has none. While another active registration has that number,
+-- the sessions of this one are other_registration: counts_from is infinity.
+create function private.take_boot_serial(charger core.chargers, serial text) returns void
+language plpgsql
+as $$
+declare
+  since timestamptz := charger.counts_from;
+begin
+  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true or serial = charger.serial_number then
+    return;
+  elsif not private.reserve_serial_number(charger.brand, serial) then
+    since := 'infinity';
+  elsif charger.serial_number is null then
+    since := private.succeed_charger(charger.brand, serial);
+  elsif since = 'infinity' then
+    since := private.succeed_charger(charger.brand, charger.serial_number);
   end if;
+  update core.chargers h
+     set counts_from = since,
+         serial_number = case when since = 'infinity' then h.serial_number else coalesce(h.serial_number, serial) end
+   where h.partner_id = charger.partner_id and h.id = charger.id
+     and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
 end $$;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values.
@@ -24314,6 +24416,9 @@ declare
 begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
+  -- whoever had the serial number of this charger may have it no longer
+  perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
+    where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     told := null;
     item := null;
@@ -24334,7 +24439,7 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.ingest_charging_sessions(items);
+    perform private.store_sessions(items);
   end if;
   return json_build_object('ids', ids);
 end $$;
@@ -24350,16 +24455,14 @@ declare
   given_up int;
 begin
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
-    from (select t.partner_id, t.charger_id, coalesce(t.told_id, '1.6:' || t.id) as external_id
+    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.told_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
              select from core.ocpp_transactions l
               where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
                   and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp'
-       and s.external_id = lost.external_id
-     and not 'no_end' = any (s.flags);
+   where s.partner_id = lost.partner_id and s.id = lost.id and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
   return given_up;
 end $$;
@@ -24429,7 +24532,7 @@ end $$;
 -- Stores the months of a file, each row judged by itself: {upload_id, items: [{place, sheet_row, cpo_external_ref, ean,
 -- connection_id, period, total_kwh, session_count, document}]} to [{row, sheet_row, status, reason?, connection_id?,
 -- period}]. As api.ingest_months, for many connections at once.
-create function private.deliver_months_of_file(input jsonb) returns jsonb
+create function private.store_months_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
 declare
@@ -24505,20 +24608,17 @@ end $$;
 
 -- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
 -- session_id?, status, …}].
-create function private.deliver_sessions_of_file(input jsonb) returns jsonb
+create function private.store_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
-declare
-  results constant private.charging_session_result[] := private.store_named_sessions(
-    private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
-                                                              'sent_sha256', input -> 'sha256'));
 begin
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-             'row', d.place, 'sheet_row', d.sheet_row, 'session_id', d.told_id, 'status', d.status, 'reason', d.reason,
-             'charging_session_id', d.charging_session_id, 'flags', d.flags, 'counted', d.counted, 'not_counted',
-                 d.not_counted))), '[]')
-      from private.delivered_sessions(results) d);
+             'row', s.place, 'sheet_row', s.sheet_row, 'session_id', s.source_id, 'status', s.status,
+             'reason', s.reason, 'charging_session_id', s.charging_session_id, 'flags', s.flags,
+             'counted', s.counted, 'not_counted', s.not_counted))), '[]')
+      from private.stored_sessions(input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
+                                                                        'sent_sha256', input -> 'sha256')) s);
 end $$;
 
 -- An upload as the API answers it.
@@ -24578,8 +24678,8 @@ begin
     newest := null;
   end if;
   begin
-    upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input)
-                           else private.deliver_sessions_of_file(input) end;
+    upload.results := case input ->> 'kind' when 'months' then private.store_months_of_file(input)
+                           else private.store_sessions_of_file(input) end;
     upload.results := (
       select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
@@ -24694,6 +24794,37 @@ comment on function private.reserve_serial_number(text, text) is
   'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
   'wait. Call this before storing an active charger.';
 
+create function private.succeed_charger(brand text, serial_number text) returns timestamptz
+language plpgsql security definer
+as $$
+declare
+  former core.chargers;
+begin
+  -- locked first: whoever stores a session of it now is seen below
+  perform from core.chargers h
+    where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+      and h.status = 'removed' and h.counts_until is null
+    order by h.id for no key update;
+  update core.chargers h
+     set counts_until = case when exists (
+           select from core.charger_months m
+            where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
+         -- a charge that was going on at the removal is the former one's
+         then greatest(h.removed_at, (
+           select max(s.ended_at) from core.charging_sessions s
+            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+              and s.started_at > h.removed_at - interval '31 days'))
+         else '-infinity' end
+   where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+     and h.status = 'removed' and h.counts_until is null;
+  return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
+           where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+             and h.status = 'removed');
+end $$;
+comment on function private.succeed_charger(text, text) is
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a new '
+  'one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
+
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
@@ -24772,10 +24903,10 @@ begin
     perform private.refuse('charger_claimed');
   end if;
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
-                             mid_eligible, nickname, power_kw)
+                             mid_eligible, nickname, power_kw, counts_from)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,
-          chosen ->> 'serial_number', model.mid_meter,
-          left(model.brand || ' ' || model.model, 100), (chosen ->> 'power_kw')::numeric)
+          chosen ->> 'serial_number', model.mid_meter, left(model.brand || ' ' || model.model, 100),
+          (chosen ->> 'power_kw')::numeric, private.succeed_charger(model.brand, chosen ->> 'serial_number'))
   returning * into charger;
   perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
   return charger.id;
@@ -24970,15 +25101,16 @@ begin
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,
-     ocpp_meter_type, mid_eligible, power_kw)
+     ocpp_meter_type, mid_eligible, power_kw, counts_from)
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor',
      input ->> 'ocpp_model',
-     input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric)
+     input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric,
+     private.succeed_charger(model.brand, serial))
   returning * into charger;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
-  perform private.free_parked(charger.owner_id, private.name_charger(charger, input));
+  perform private.store_parked(charger.owner_id, private.name_charger(charger, input));
   return private.charger_answer(charger, false);
 end $$;
 comment on function api.register_charger(jsonb, jsonb) is
@@ -26559,8 +26691,7 @@ begin
   select coalesce(jsonb_agg(s.session), '[]') into sessions
     from unnest(virtuals) v
         cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
-  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r
-   where r ->> 'status' = 'created';
+  select count(*) into created from private.store_sessions(sessions) r where r.status = 'created';
   update core.virtual_chargers v set synced_at = private.now()
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;

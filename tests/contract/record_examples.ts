@@ -244,7 +244,7 @@ async function refuseRequests(
   await refuse("unknown_columns", "/v1/uploads", upload("naam;bedrag\nSanne;5\n"));
   await refuse("ambiguous_decimals", "/v1/uploads", upload("klantnummer;maand;kWh\nKL-1;2026-03;1.234\n"));
   await world.row(
-    `insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason)
+    `insert into core.parked_charging (partner_id, owner_id, source, known_as, names, item, reason)
      select $1, $2, 'api', n::text, '{evse_uid:X}', '{}', 'unknown_charger' from generate_series(1, 200000) n`,
     world.partnerA.id,
     client.id,

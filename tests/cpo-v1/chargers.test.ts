@@ -21,7 +21,7 @@ const register = async (fields: Record<string, unknown> = {}, partner: Partner =
   world.post("/v1/chargers", { account_id, ...MID_CHARGER, ...fields }, await partner.client.token());
 const serial = () => `sn-${randomUUID().slice(0, 8)}`;
 const remove = (charger_id: string) =>
-  world.row("update core.chargers set status = 'removed' where id = $1", charger_id);
+  world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", charger_id);
 const modelWhere = async (condition: string): Promise<{ id: string; brand: string; model: string }> =>
   world.row(`select id, brand, model from core.charger_models where ${condition} order by brand, model limit 1`);
 const connectionOf = async (charger_id: string) =>

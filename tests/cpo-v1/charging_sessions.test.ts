@@ -352,30 +352,29 @@ describe("§2 a session and its charger's names", () => {
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
       return answer.body;
     };
-    async function moveName(): Promise<string> {
-      await update({ charger_id, external_ref: null });
-      return register({ external_ref: reference });
-    }
-
-    test("what it told before stays with the former charger, by every door, corrected too; what is new is the other's", async () => {
+    test("what began before stays with the former charger, by every door, corrected too; what begins since is the other's", async () => {
       await deliver([session(), session({ session_id: "open", ...at(20), ended_at: undefined, kwh: 1 })]);
       const file = ["Laadpaal;Start;Eind;kWh", `${reference.toLowerCase()};11-03-2026 19:00;11-03-2026 20:00;2`];
       await uploaded(...file);
-      expect(await months()).toEqual(["2026-03 7 2"]);
-      const other = await moveName();
-      const told = await deliver([session(), session({ session_id: "new", ...at(21) })]);
-      expect(told.results).toMatchObject([
-        { status: "unchanged", reason: "name_moved", counted: true },
+      const from = "2026-04-01T00:00:00Z";
+      await update({ charger_id, external_ref: null, from });
+      const other = await register();
+      await update({ charger_id: other, external_ref: reference, from });
+      const april = (day: number) => ({
+        started_at: `2026-04-${day}T18:00:00Z`,
+        ended_at: `2026-04-${day}T19:00:00Z`,
+      });
+      const sent = await deliver([session(), session({ session_id: "new", ...april(10) })]);
+      expect(sent.results).toMatchObject([
+        { status: "unchanged", counted: true },
         { status: "created", counted: true },
       ]);
-      expect(told.results[1]).not.toHaveProperty("reason");
-      expect(await get(`/v1/charging-sessions/${told.results[1].charging_session_id}`)).toMatchObject({
+      expect(await get(`/v1/charging-sessions/${sent.results[1].charging_session_id}`)).toMatchObject({
         charger_id: other,
       });
-      expect(await months()).toEqual(["2026-03 12 3"]);
       // another file, with another energy; the end of a charge that was going on; another id of the same charge
       expect(await uploaded(...file.map((line) => line.replace(/;2$/, ";3")))).toMatchObject({
-        results: [{ status: "updated", reason: "name_moved" }],
+        counts: { updated: 1 },
       });
       expect(
         await deliver([
@@ -383,64 +382,69 @@ describe("§2 a session and its charger's names", () => {
           session({ session_id: "open", ...at(20), kwh: 4 }),
           session({ session_id: "again", ...at(11), kwh: 3 }),
         ]),
-      ).toMatchObject({
-        updated: 2,
-        created: 1,
-        results: [{ reason: "name_moved" }, { reason: "name_moved" }, { reason: "name_moved", flags: ["duplicate"] }],
-      });
-      expect(await months()).toEqual(["2026-03 17.5 4"]);
+      ).toMatchObject({ updated: 2, created: 1, results: [{}, {}, { flags: ["duplicate"] }] });
+      expect(await months()).toEqual(["2026-03 12.5 3", "2026-04 5 1"]);
     });
 
-    test("taken back, it is the other's", async () => {
+    test("attack: it cannot go before the last session that was stored by it, however that session was told first", async () => {
+      await deliver([session({ external_ref: undefined, charger_id })]);
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1 });
+      const early = { external_ref: null, from: "2026-03-10T18:00:00Z" };
+      const answer = await world.post("/v1/chargers:update", { charger_id, ...early }, token);
+      expect([answer.status, answer.body]).toMatchObject([
+        409,
+        { error: "name_in_use", kind: "external_ref", started_at: "2026-03-10T18:00:00Z" },
+      ]);
+      const other = await register();
+      await update({ charger_id, external_ref: null });
+      const taking = { charger_id: other, external_ref: reference, from: "2026-03-01T00:00:00Z" };
+      expect((await world.post("/v1/chargers:update", taking, token)).body.error).toBe("name_in_use");
+      await update({ charger_id: other, external_ref: reference });
+      expect(await deliver([session()])).toMatchObject({ unchanged: 1 });
+      expect(await months()).toEqual(["2026-03 5 1"]);
+    });
+
+    test("given to the wrong charger, it goes to the right one from the beginning, once its sessions are withdrawn", async () => {
       const session_id = `moved${count}`;
       await deliver([session({ session_id })]);
-      const other = await moveName();
       await world.post("/v1/charging-sessions:withdraw", { session_ids: [session_id] }, token);
+      const from = "2026-01-01T00:00:00Z";
+      await update({ charger_id, external_ref: null, from });
+      const other = await register();
+      await update({ charger_id: other, external_ref: reference, from });
       const { results } = await deliver([session({ session_id })]);
       expect(results).toMatchObject([{ status: "created", counted: true }]);
-      expect(results[0]).not.toHaveProperty("reason");
       expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({ charger_id: other });
       expect(await months()).toEqual(["2026-03 5 1"]);
     });
 
-    test("parked while nobody has the name, or sent by one that is the former charger's alone", async () => {
-      await deliver([session()]);
-      await update({ charger_id, external_ref: `${reference}-old` });
-      expect(await deliver([session()])).toMatchObject({ unchanged: 1, results: [{ reason: "name_moved" }] });
-      expect(await deliver([session({ session_id: "b", ...at(11) })])).toMatchObject({ parked: 1 });
-      expect(await deliver([session({ external_ref: `${reference}-OLD` })])).toMatchObject({ unchanged: 1 });
-      await register({ external_ref: reference });
-      expect(await months()).toEqual(["2026-03 10 2"]);
-      // the former charger may have it again
-      await update({ external_ref: reference, evses: [] });
-      const { chargers } = await get(`/v1/chargers?external_ref=${reference}`);
-      await update({ charger_id: chargers[0].charger_id, external_ref: null });
-      await update({ charger_id, external_ref: reference });
-      const { results } = await deliver([session()]);
-      expect(results).toMatchObject([{ status: "unchanged" }]);
-      expect(results[0]).not.toHaveProperty("reason");
-    });
-
-    test("told by the charger's id first, and by the name before it goes and after, it is one session", async () => {
-      await deliver([session({ external_ref: undefined, charger_id })]);
-      expect(await deliver([session()])).toMatchObject({ unchanged: 1 });
-      await moveName();
-      expect(await deliver([session()])).toMatchObject({ unchanged: 1, results: [{ reason: "name_moved" }] });
+    test("between two chargers it means none: a session waits until one has it from then on", async () => {
+      const [march, may] = ["2026-03-05T00:00:00Z", "2026-05-01T00:00:00Z"];
+      await update({ charger_id, external_ref: reference, from: "2026-02-01T00:00:00Z" });
+      await update({ charger_id, external_ref: null, from: march });
+      const other = await register();
+      await update({ charger_id: other, external_ref: reference, from: may });
+      expect(await deliver([session()])).toMatchObject({ parked: 1, results: [{ reason: "unknown_charger" }] });
+      expect(await update({ charger_id: other, external_ref: reference, from: march })).toMatchObject({
+        sessions_stored: 1,
+      });
       expect(await months()).toEqual(["2026-03 5 1"]);
+      const future = { charger_id: other, external_ref: reference, from: "2027-02-02T00:00:00Z" };
+      expect((await world.post("/v1/chargers:update", future, token)).body).toMatchObject({
+        error: "invalid_request",
+        issues: [{ path: "from" }],
+      });
     });
 
     test("two chargers that change names are told apart by their own sessions", async () => {
       const second = await register({ external_ref: `${reference}-b` });
-      await update({ charger_id, external_ref: null });
-      await update({ charger_id: second, external_ref: reference });
-      await update({ charger_id, external_ref: `${reference}-b` });
-      // nothing was told before: each name is the charger's that has it now, though the sessions lie at the same time
+      const from = "2026-01-01T00:00:00Z";
+      await update({ charger_id, external_ref: null, from });
+      await update({ charger_id: second, external_ref: reference, from });
+      await update({ charger_id, external_ref: `${reference}-b`, from });
       const both = [session(), session({ external_ref: `${reference}-b` })];
       const { results } = await deliver(both);
-      expect(results.map(({ reason, flags }: { reason?: string; flags: string[] }) => [reason, flags])).toEqual([
-        [undefined, []],
-        [undefined, []],
-      ]);
+      expect(results).toMatchObject([{ flags: [] }, { flags: [] }]);
       expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({
         charger_id: second,
       });
@@ -461,20 +465,57 @@ describe("§2 a session and its charger's names", () => {
     });
   });
 
-  test("a charger that is removed and registered again has no session that it had before, by its new id either", async () => {
+  test("each moment of a charger that is registered again belongs to one registration, by its old id and its new one", async () => {
     const serial_number = `again${count}`;
     const before = await register({ serial_number });
-    await deliver([session({ charger_id: before, external_ref: undefined })]);
+    const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
+    await deliver([by(before)]);
     await world.post("/v1/chargers:remove", { charger_id: before }, token);
     const after = await register({ serial_number });
-    const told = (fields: object) => session({ charger_id: after, external_ref: undefined, ...fields });
-    const { results } = await deliver([told({ kwh: 6 }), told({ session_id: "b", ...at(11) })]);
+    const { chargers } = await get(`/v1/chargers?account_id=${account.account_id}`);
+    expect(chargers.find((each: { charger_id: string }) => each.charger_id === after)).toMatchObject({
+      counts_from: "2027-02-01T12:00:00Z",
+    });
+    const since = { started_at: "2027-02-01T12:00:00Z", ended_at: "2027-02-01T12:04:00Z", kwh: 0.5 };
+    const { results } = await deliver([
+      by(after, { kwh: 6 }),
+      by(after, { session_id: "b", ...at(11) }),
+      by(before, { session_id: "c", ...since }),
+    ]);
     expect(results).toMatchObject([
-      { status: "updated", reason: "name_moved", counted: true },
+      { status: "updated", counted: true },
+      { status: "created", counted: true },
       { status: "created", counted: true },
     ]);
-    expect(await get(`/v1/charging-sessions/${results[1].charging_session_id}`)).toMatchObject({ charger_id: after });
-    expect(await months()).toEqual(["2026-03 11 2"]);
+    const place = async (n: number) =>
+      (await get(`/v1/charging-sessions/${results[n].charging_session_id}`)).charger_id;
+    expect([await place(0), await place(1), await place(2)]).toEqual([before, before, after]);
+    expect(await months()).toEqual(["2026-03 11 2", "2027-02 0.5 1"]);
+  });
+
+  test("attack: a charge told by the new id first, and then by the former one, counts once; at another client too", async () => {
+    const serial_number = `twice${count}`;
+    const before = await register({ serial_number });
+    const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
+    await deliver([by(before, { session_id: "old", ...at(11) })]);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    const theirs = await createAccount(world, world.partnerB);
+    const their = await world.partnerB.client.token();
+    const registered = await world.post(
+      "/v1/chargers",
+      { account_id: theirs.account_id, ...MID_CHARGER, serial_number },
+      their,
+    );
+    const told = await world.post("/v1/charging-sessions", { sessions: [by(registered.body.charger_id)] }, their);
+    expect(told.body.results).toMatchObject([{ status: "created", flags: ["other_registration"], counted: false }]);
+    expect(await deliver([by(before)])).toMatchObject({ results: [{ status: "created", counted: true }] });
+    // a registration without a counted session has no span: the next one has all
+    const empty = await register({ serial_number: `${serial_number}-b` });
+    await world.post("/v1/chargers:remove", { charger_id: empty }, token);
+    const next = await register({ serial_number: `${serial_number}-b` });
+    const { results } = await deliver([by(next, { ...at(12) }), by(empty, { ...at(12) })]);
+    expect(results).toMatchObject([{ status: "superseded" }, { status: "created", counted: true }]);
+    expect(await get(`/v1/charging-sessions/${results[1].charging_session_id}`)).toMatchObject({ charger_id: next });
   });
 
   test("names that mean two chargers are refused", async () => {

@@ -602,7 +602,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
       const items = sessions.map((each) => ({ source: "ocpp", charger_id, ...each }));
       await world.row(
         `with acting as materialized (select private.act_for_person(private.people_tenant(), $2))
-         select private.ingest_charging_sessions($1) from acting`,
+         select r.status from acting cross join lateral private.store_sessions($1) r`,
         JSON.stringify(items),
         person.id,
       );

@@ -45,7 +45,8 @@ export async function ingest(world: World, ...sessions: SessionItem[]): Promise<
   const { results } = await world.row(
     `with acting as materialized (
        select private.set_tenant(coalesce((select partner_id from core.chargers where id::text = any ($2) limit 1), private.people_tenant())))
-     select private.ingest_charging_sessions($1) as results from acting`,
+     select (select json_agg(json_strip_nulls(json_build_object('place', r.place, 'status', r.status, 'reason', r.reason,
+               'session_id', r.session_id, 'flags', r.flags))) from private.store_sessions($1) r) as results from acting`,
     JSON.stringify(sessions.map((session) => ({ source: "ocpp", ...session }))),
     sessions.map(({ charger_id }) => charger_id),
   );
@@ -62,7 +63,7 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
        select partner_id, owner_id, 'external_ref', 'PAAL-1', id from charger),
      evidence as (insert into core.charging_evidence (partner_id, charger_id, owner_id, source, external_id, document, document_sha256)
        select partner_id, id, owner_id, 'api', '1', '{}', sha256('{}') from charger),
-     parked as (insert into core.parked_charging (partner_id, owner_id, source, told_as, external_id, names, item, reason)
+     parked as (insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason)
        select partner_id, owner_id, 'api', '2', '2', '{external_ref:PAAL-2}', '{}', 'unknown_charger' from charger),
      link as (insert into core.ocpp_links (partner_id, charger_id, owner_id, generation, connected_at)
        select partner_id, id, owner_id, 1, private.now() from charger),

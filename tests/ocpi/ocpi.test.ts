@@ -418,7 +418,8 @@ describe("§1 a platform sends CDRs", () => {
       cdr_token: { ...cdr_token, country_code: "BE", party_id: "BEC", uid: "#NA", type: "OTHER", contract_id: "#NA" },
     });
     expect([cdr_token.uid, tariffs.length]).toEqual(["012345678", 1]);
-    // a name for its EVSE, and it is a session
+    // a name for its EVSE, and it is a session; the example is of 2015
+    await world.row("update core.chargers set created_at = '2015-01-01Z' where owner_id = $1", made.client.id);
     const [{ charger_id }] = (await world.get("/v1/chargers", await made.client.token())).body.chargers;
     await world.post(
       "/v1/chargers:update",

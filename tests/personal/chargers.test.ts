@@ -109,7 +109,7 @@ describe("§4.4 POST /chargers", () => {
       const { status, body } = await register({ ocpp_identity }, bearer);
       expect([status, body.error]).toEqual([409, `A charger with ocpp_identity "${ocpp_identity}" already exists`]);
     }
-    await world.row("update core.chargers set status = 'removed' where ocpp_identity = $1", ocpp_identity);
+    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where ocpp_identity = $1", ocpp_identity);
     expect((await register({ ocpp_identity }, stranger)).status).toBe(201);
   });
 
@@ -161,7 +161,7 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
     const [connected] = (await world.get("/chargers", token)).body.chargers;
     expect(connected).toMatchObject({ status: "online" });
     expect(connected).not.toHaveProperty("password_refused_at");
-    await world.row("update core.chargers set status = 'removed' where id = $1", id);
+    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", id);
     expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: false });
   });
 

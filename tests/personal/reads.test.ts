@@ -106,7 +106,7 @@ describe("§4.4 GET /chargers", () => {
     await world.freeze("2026-08-15T13:00:00Z");
     const second = await addCharger(world, user, { nickname: "Tuin", mid_eligible: null });
     expect((await get("/chargers")).chargers.map(({ id }: { id: string }) => id)).toEqual([second, charger]);
-    await world.row("update core.chargers set status = 'removed' where id = $1", second);
+    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", second);
     expect((await get("/chargers")).chargers).toHaveLength(1);
   });
 });

@@ -64,7 +64,8 @@ const session = (fields: object = {}) => ({
 type Result = { place: number; status: string; reason?: string; session_id?: string; flags?: string[] };
 async function deliver(...sessions: object[]): Promise<Result[]> {
   const [row] = await acting<{ answer: Result[] }>(
-    "select private.deliver_named_sessions($1, $2) as answer",
+    `select json_agg(json_strip_nulls(json_build_object('place', r.place, 'status', r.status, 'reason', r.reason,
+              'session_id', r.session_id, 'flags', r.flags))) as answer from private.store_client_sessions($1, $2) r`,
     owner,
     JSON.stringify(sessions.map((each, at) => ({ ...each, place: at + 1 }))),
   );
@@ -192,26 +193,29 @@ describe("§1 two tellings of one charge", () => {
     ]);
   });
 
-  test("of two sources at two EVSEs too, because one that names none means the first; of one source these are two", async () => {
+  test("of two sources at two EVSEs too, where one names none; at two that are named these are two", async () => {
     expect(await deliver(session({ evse_no: 2 }))).toMatchObject([{ flags: [] }]);
     expect(await deliver(session({ source: "ocpi", external_id: "NL-TNM:5" }))).toMatchObject([
       { flags: ["duplicate"] },
     ]);
     const later = { started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" };
     expect(
-      await deliver(session({ external_id: "s2", ...later }), session({ external_id: "s3", ...later, evse_no: 2 })),
+      await deliver(
+        session({ external_id: "s2", ...later, evse_no: 1 }),
+        session({ external_id: "s3", ...later, evse_no: 2 }),
+      ),
     ).toMatchObject([{ flags: [] }, { flags: [] }]);
     expect(await totals()).toEqual(["2026-03 15"]);
   });
 
-  test("of a file without ids that names the EVSE later; two rows of one file are two", async () => {
+  test("of a file without ids that names the EVSE later; two rows that name two EVSEs are two", async () => {
     const row = session({ source: "file", external_id: null });
     expect(await deliver(row)).toMatchObject([{ flags: [] }]);
     await world.row("update core.charging_sessions set received_at = received_at - interval '1 hour'");
     expect(await deliver({ ...row, evse_no: 2 })).toMatchObject([{ status: "created", flags: ["duplicate"] }]);
     expect(await totals()).toEqual(["2026-03 5"]);
     const later = { started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" };
-    expect(await deliver({ ...row, ...later }, { ...row, ...later, evse_no: 2 })).toMatchObject([
+    expect(await deliver({ ...row, ...later, evse_no: 1 }, { ...row, ...later, evse_no: 2 })).toMatchObject([
       { flags: [] },
       { flags: [] },
     ]);
@@ -269,13 +273,10 @@ describe("§1 names of chargers", () => {
     await name(charger, { evses: [] });
     expect(
       await rows(
-        "select kind, value, given_up from core.charger_names where charger_id = $1 order by kind desc",
+        "select kind, value, until is not null as ended from core.charger_names where charger_id = $1 order by kind desc",
         charger,
       ),
-    ).toEqual([
-      { kind: "external_ref", value: "ONE", given_up: false },
-      { kind: "evse_uid", value: "U1", given_up: true },
-    ]);
+    ).toEqual([{ kind: "external_ref", value: "ONE", ended: false }]);
     await name(other, { external_ref: "two", evses: [{ evse_uid: "u1" }] });
     await name(charger, { external_ref: null });
     await name(other, { external_ref: "one" });
@@ -306,7 +307,10 @@ describe("§1 names of chargers", () => {
       "update core.chargers set status = 'removed', removed_at = '2026-06-01T00:00:00Z' where id = $1",
       charger,
     );
-    await world.row("update core.charger_names set ended_at = '2026-06-01T00:00:00Z' where charger_id = $1", charger);
+    await world.row(
+      "update core.charger_names set since = '2026-01-01Z', until = '2026-06-01Z' where charger_id = $1",
+      charger,
+    );
     const bare = { ...session(), charger_id: undefined, external_ref: "moved" };
     const later = { started_at: "2026-07-01T10:00:00Z", ended_at: "2026-07-01T11:00:00Z", external_id: "late" };
     expect(await deliver(bare, { ...bare, ...later })).toMatchObject([
@@ -314,8 +318,11 @@ describe("§1 names of chargers", () => {
       { status: "parked", reason: "charger_removed" },
     ]);
     const next = await addCharger();
-    const [given] = await name(next, { external_ref: "moved" });
-    await acting("select private.free_parked($1, $2)", owner, given?.told);
+    const [given] = await acting<{ told: string[] }>(
+      "select private.name_charger(h, '{\"external_ref\": \"moved\"}', '2026-06-15Z') as told from core.chargers h where id = $1",
+      next,
+    );
+    await acting("select private.store_parked($1, $2)", owner, given?.told);
     expect(await deliver(bare)).toMatchObject([{ status: "unchanged" }]);
     expect(await rows("select external_id from core.charging_sessions where charger_id = $1", next)).toEqual([
       { external_id: "late" },
@@ -340,13 +347,22 @@ describe("§1 names of chargers", () => {
 });
 
 describe("§1 a session whose charger nobody knows", () => {
+  // a name that meant a charger once means it for what began before, so each test has its own
+  const later = () => `later ${count}`;
   const parked = () =>
-    rows("select * from core.parked_charging where owner_id = $1 and 'external_ref:LATER' = any (names)", owner);
-  const unknown = (fields: object = {}) => ({ ...session(), charger_id: undefined, external_ref: "later", ...fields });
+    rows(
+      "select * from core.parked_charging where owner_id = $1 and $2 = any (names)",
+      owner,
+      `external_ref:LATER ${count}`,
+    );
+  const unknown = (fields: object = {}) => ({ ...session(), charger_id: undefined, external_ref: later(), ...fields });
 
   test("is parked once, told of once, and stored with its evidence when the name appears", async () => {
     const told = () =>
-      rows("select data from core.events where type = 'charging.parked' and data ->> 'names' like '%LATER%'");
+      rows(
+        "select data from core.events where type = 'charging.parked' and data ->> 'names' like '%LATER ' || $1 || '\"%'",
+        count,
+      );
     expect(
       await deliver(
         unknown(),
@@ -356,10 +372,10 @@ describe("§1 a session whose charger nobody knows", () => {
     await deliver(unknown({ wh: 6000, document: { kwh: 6 } }));
     expect(await parked()).toHaveLength(2);
     expect((await told()).map(({ data }) => data)).toEqual([
-      { names: [{ kind: "external_ref", value: "LATER" }], name_count: 1 },
+      { names: [{ kind: "external_ref", value: `LATER ${count}` }], name_count: 1 },
     ]);
-    const [given] = await name(charger, { external_ref: "later" });
-    const freed = () => acting<{ n: number }>("select private.free_parked($1, $2) as n", owner, given?.told);
+    const [given] = await name(charger, { external_ref: later() });
+    const freed = () => acting<{ n: number }>("select private.store_parked($1, $2) as n", owner, given?.told);
     expect(await freed()).toEqual([{ n: 2 }]);
     expect(await freed()).toEqual([{ n: 0 }]);
     expect(await parked()).toEqual([]);
@@ -368,7 +384,6 @@ describe("§1 a session whose charger nobody knows", () => {
       { document: { kwh: 6 }, client_id: owner, request_id: "r1" },
       { document: { kwh: 5 } },
     ]);
-    await name(charger, { external_ref: null });
   });
 
   test("stored under its id by another name, it is parked no more", async () => {
@@ -382,17 +397,16 @@ describe("§1 a session whose charger nobody knows", () => {
     await world.row("update core.parked_charging set received_at = received_at - interval '1 hour'");
     const corrected = { started_at: "2026-03-10T18:30:00Z", wh: 2000 };
     await deliver(session(corrected));
-    const [given] = await name(charger, { external_ref: "later" });
-    await acting("select private.free_parked($1, $2)", owner, given?.told);
+    const [given] = await name(charger, { external_ref: later() });
+    await acting("select private.store_parked($1, $2)", owner, given?.told);
     expect(await parked()).toEqual([]);
     expect(await totals()).toEqual(["2026-03 2"]);
-    await name(charger, { external_ref: null });
   });
 
   test("attack: of 1,001 with one name a thousand are stored when it is given, and the last one by the worker", async () => {
     const [one] = [unknown({ source: "file", external_id: null, external_ref: undefined })];
     await rows(
-      `insert into core.parked_charging (partner_id, owner_id, source, told_as, external_id, names, item, reason)
+      `insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason)
        select $1, $2, 'api', 'many-' || n, 'many-' || n, '{external_ref:MANY}',
               $3::jsonb || jsonb_build_object('source', 'api', 'external_id', 'many-' || n,
                 'started_at', timestamptz '2026-02-01Z' + n * interval '20 minutes',
@@ -405,14 +419,13 @@ describe("§1 a session whose charger nobody knows", () => {
     const many = async () =>
       (await rows("select count(*)::int as n from core.parked_charging where 'external_ref:MANY' = any (names)"))[0].n;
     const [given] = await name(charger, { external_ref: "many" });
-    expect(await acting("select private.free_parked($1, $2) as answer", owner, given?.told)).toEqual([
+    expect(await acting("select private.store_parked($1, $2) as answer", owner, given?.told)).toEqual([
       { answer: 1000 },
     ]);
     expect(await many()).toBe(1);
     expect(await runDueJobs(world)).toMatchObject({ parked_stored: 1 });
     expect(await many()).toBe(0);
     await rows("update core.charging_sessions set flags = '{withdrawn}' where external_id like 'many-%'");
-    await name(charger, { external_ref: null });
   });
 
   test("without an id it is known by its names, EVSE and start", async () => {
@@ -420,12 +433,12 @@ describe("§1 a session whose charger nobody knows", () => {
     await deliver(row);
     await deliver({ ...row, wh: 4000, document: { kwh: 4 } });
     expect(await parked()).toHaveLength(1);
-    await name(charger, { external_ref: "later" });
+    await name(charger, { external_ref: later() });
     expect(await deliver({ ...row, wh: 4500, document: { kwh: 4.5 } })).toMatchObject([{ status: "created" }]);
     // the worker, which looks once more where a name was given at the same moment
-    await world.row("update core.parked_charging set judge_at = private.now()");
+    await world.row("update core.parked_charging set retry_at = private.now()");
     await acting(
-      "select private.act_as('{\"kind\": \"worker\"}', 'worker'), private.judge_due_parked($1, $2)",
+      "select private.act_as('{\"kind\": \"worker\"}', 'worker'), private.retry_due_parked($1, $2)",
       world.partnerA.id,
       owner,
     );
@@ -433,7 +446,6 @@ describe("§1 a session whose charger nobody knows", () => {
     expect(await rows("select external_id, source from core.charging_sessions where charger_id = $1", charger)).toEqual(
       [{ external_id: "1@2026-03-10T18:00:00Z", source: "file" }],
     );
-    await name(charger, { external_ref: null });
   });
 });
 

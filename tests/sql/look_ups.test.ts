@@ -204,7 +204,7 @@ test("a charging session that is new, and one that is corrected", async () => {
   ];
   const { whole, asked } = await planOf(
     `with acting as materialized (select private.set_tenant($1))
-     select private.ingest_charging_sessions($2) from acting`,
+     select r.status from acting cross join lateral private.store_sessions($2) r`,
     world.partnerA.id,
     JSON.stringify(sessions),
   );

@@ -61,7 +61,8 @@ async function deliver(sent: object) {
   const read = readCdr(sent);
   if (!("kind" in read) || read.kind !== "session") throw new Error(JSON.stringify(read));
   const item = { ...read.session, place: 1, sent_sha256: "ab".repeat(32) };
-  const statement = "select private.deliver_named_sessions($1, $2) as answer";
+  const statement = `select json_agg(json_strip_nulls(json_build_object('place', r.place, 'status', r.status, 'reason', r.reason,
+              'session_id', r.session_id, 'flags', r.flags))) as answer from private.store_client_sessions($1, $2) r`;
   const [row] = await acting(statement, world.partnerA.client.id, JSON.stringify([item]));
   return row.answer[0];
 }
@@ -75,7 +76,7 @@ test("§1 it waits until its EVSE has a name, and is the month's then", async ()
   expect(await deliver(cdr())).toMatchObject({ status: "parked", reason: "unknown_charger" });
   expect(await month()).toBeUndefined();
   const naming =
-    "select private.free_parked($2, private.name_charger(h, $3)) as freed from core.chargers h where id = $1";
+    "select private.store_parked($2, private.name_charger(h, $3)) as freed from core.chargers h where id = $1";
   expect(await acting(naming, charger, world.partnerA.client.id, { evses: [EVSE] })).toEqual([{ freed: 1 }]);
   expect(await deliver(cdr())).toMatchObject({ status: "unchanged", flags: [] });
   expect(await month()).toEqual({ kwh: 5.123, sessions: 1 });

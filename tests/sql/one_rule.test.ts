@@ -43,7 +43,6 @@ test("§4 Dutch midnight, the end of a quarter and the 48 hours of a new IBAN ar
     // as a bank writes a moment, without a zone
     "ops.payout_export",
     ...["dutch_day", "dutch_midnight", "iban_held_until", "next_quarter", "today"].map((name) => `private.${name}`),
-    "private.total_charging_sessions",
   ]);
 });
 

@@ -90,7 +90,7 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
   {
     because: "a charger that gets a name takes the sessions that were parked under it",
     from: ["customers", "chargers"],
-    to: ["private.drop_charger_names", "private.free_parked", "private.hold_names", "private.name_charger"],
+    to: ["private.drop_charger_names", "private.store_parked", "private.hold_names", "private.name_charger"],
   },
   {
     because: "sessions end in the total of their month",

@@ -138,15 +138,15 @@ describe("contract §1 GET /worker/metrics", () => {
       connection_id,
     );
     await world.row(
-      `insert into core.charging_sessions (partner_id, charger_id, owner_id, source, external_id, started_at, ended_at, wh, status, flags, received_at)
-       select h.partner_id, h.id, h.owner_id, 'api', f.n, private.now(), private.now(), 0, 'completed', f.flags, private.now() - f.ago
+      `insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, ended_at, wh, status, flags, received_at)
+       select h.partner_id, h.id, gen_random_uuid(), h.owner_id, 'api', f.n, private.now(), private.now(), 0, 'completed', f.flags, private.now() - f.ago
          from core.chargers h, (values ('1', '{}'::text[], interval '0'), ('2', '{negative,no_end}', '0'), ('3', '{no_end}', '23 hours'),
                                        ('4', '{no_end}', '25 hours')) f (n, flags, ago)
         where h.id = $1`,
       charger_id,
     );
     await world.row(
-      `insert into core.parked_charging (partner_id, owner_id, source, told_as, external_id, party, names, item, reason)
+      `insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, party, names, item, reason)
        select partner_id, owner_id, 'api', n::text, n::text, '', '{external_ref:X}', '{}', 'unknown_charger' from core.chargers, generate_series(1, 3) n where id = $1`,
       charger_id,
     );

@@ -232,22 +232,22 @@ describe("§6 mail", () => {
 
   test("attack: a client whose parked sessions cannot be judged stops no job, and nothing of another client", async () => {
     await world.freeze("2026-11-22T12:00:00Z");
-    const park = ({ id, client }: World["partnerA"], started_at: string) =>
+    const park = ({ id, client }: World["partnerA"], item: unknown) =>
       world.row(
-        `insert into core.parked_charging (partner_id, owner_id, source, told_as, names, item, reason, judge_at)
-         select $1, c.id, 'api', 'x', '{external_ref:X}', jsonb_build_object('external_ref', 'X', 'started_at', $3::text),
-                'unknown_charger', private.now()
+        `insert into core.parked_charging (partner_id, owner_id, source, known_as, names, item, reason, retry_at)
+         select $1, c.id, 'api', 'x', '{external_ref:X}', $3, 'unknown_charger', private.now()
            from core.oauth_clients c where c.client_id = $2 returning id, owner_id`,
         id,
         client.client_id,
-        started_at,
+        JSON.stringify(item),
       );
+    const item = { external_ref: "X", started_at: "2026-11-01T10:00:00Z" };
     const [bad, good] = [
-      await park(world.partnerA, "no time at all"),
-      await park(world.partnerB, "2026-11-01T10:00:00Z"),
+      await park(world.partnerA, "no session at all"),
+      await park(world.partnerB, item),
     ];
     const due = async ({ id }: { id: string }) =>
-      (await world.row("select judge_at is not null as due from core.parked_charging where id = $1", id)).due;
+      (await world.row("select retry_at is not null as due from core.parked_charging where id = $1", id)).due;
     expect(await run()).toMatchObject({ ok: false, jobs: { parked_stored: 0, mandates_expired: 0 }, jobs_failed: 1 });
     expect([await due(bad), await due(good)]).toEqual([true, false]);
     expect(world.log).toContainEqual(
@@ -255,7 +255,7 @@ describe("§6 mail", () => {
         event: "job_failed",
         job: "parked_stored",
         client_id: bad.owner_id,
-        sqlstate: "22007",
+        sqlstate: "22023",
       }),
     );
     expect(await world.row("select job, client_id, failures from core.failing_jobs")).toEqual({
@@ -263,10 +263,7 @@ describe("§6 mail", () => {
       client_id: bad.owner_id,
       failures: 1,
     });
-    await world.row(
-      'update core.parked_charging set item = item || \'{"started_at": "2026-11-01T10:00:00Z"}\' where id = $1',
-      bad.id,
-    );
+    await world.row("update core.parked_charging set item = $2 where id = $1", bad.id, item);
     await world.freeze("2026-11-22T12:00:21Z");
     expect(await run()).toMatchObject({ ok: true, jobs_failed: 0 });
     expect(await world.row("select from core.failing_jobs")).toBeUndefined();

@@ -171,7 +171,7 @@ async function addCharger(
   });
   await client.query(
     `with acting as materialized (select private.set_tenant(private.people_tenant()))
-     select private.ingest_charging_sessions($1) from acting`,
+     select r.status from acting cross join lateral private.store_sessions($1) r`,
     [JSON.stringify(sessions)],
   );
 }

@@ -8,7 +8,7 @@ import { Connection } from "./ocpi.ts";
 const { status, reason } = MonthResult.shape;
 
 export const ANSWERS = {
-  deliver_charging_sessions: z.array(SessionResult.omit({ session_id: true }).extend({ place: z.number() })),
+  store_charging_sessions: z.array(SessionResult.omit({ session_id: true }).extend({ place: z.number() })),
   withdraw_charging_sessions: z.array(WithdrawnSession),
   read_connection_mandate: KeptDocument,
   /** By the first day of a month; null without months that could be judged. */

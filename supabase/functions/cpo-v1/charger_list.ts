@@ -29,6 +29,11 @@ const Charger = z
       .meta({ description: "The EVSEs that have names" }),
     status: z.enum(["active", "removed"]).meta({ description: "A removed charger keeps what it charged" }),
     created_at: instant().meta({ description: "When it was registered" }),
+    counts_from: instant().nullable().meta({
+      description:
+        "Sessions that began before belong to an earlier registration of the same charger, and are not counted here; " +
+        "null if there was none",
+    }),
     removed_at: instant().nullable().meta({ description: "When it was removed; null while it is active" }),
   })
   .meta({ id: "ClientCharger", description: "A charger of yours, with its names" });
@@ -76,7 +81,16 @@ export const updateCharger = endpoint(
     limit: "cpo_write",
     sql: ["update_charger"],
     body: z
-      .object({ ...chargerNames, charger_id: which.charger_id })
+      .object({
+        ...chargerNames,
+        charger_id: which.charger_id,
+        from: orNull(z.iso.datetime({ offset: true })).meta({
+          description:
+            "Since when the names hold, now if omitted: a session means the charger that had its name at the start. " +
+            "Not before the last session that was stored by a name you move",
+          example: "2026-03-01T00:00:00+01:00",
+        }),
+      })
       .refine(isNamed, NAME_ONE)
       .meta({ id: "UpdateCharger" }),
     response: z
@@ -86,7 +100,7 @@ export const updateCharger = endpoint(
         charger: Charger,
       })
       .meta({ id: "UpdatedCharger" }),
-    errors: ["charger_not_found", "name_taken"],
+    errors: ["charger_not_found", "name_taken", "name_in_use"],
     failure: "update_failed",
   },
   ({ body, rawBody, call }) => {

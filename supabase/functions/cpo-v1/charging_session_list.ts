@@ -8,8 +8,10 @@ const READER = { kind: "cpo", scope: "cpo:accounts:read" } as const;
 export const flags = () =>
   z.array(z.string()).meta({
     description:
-      "Why it is implausible: negative, ends_before_start, wrong_clock, too_long, beyond_power, no_end, " +
-      "meter_disagrees (readings and kWh differ by more than 1 % and 0.1 kWh), abroad, duplicate (another source or id " +
+      "Why it is implausible: negative, ends_before_start, wrong_clock, too_long, beyond_power, beyond_capacity (more " +
+      "sessions at once than EVSEs, or over 1,000,000 kWh in a month of the connection), no_end, " +
+      "meter_disagrees (readings and kWh differ by more than 1 % and 0.1 kWh), abroad, other_registration " +
+      "(the charger was registered elsewhere then), duplicate (another source or id " +
       "told the same charge first), overlapping (another session of the EVSE, received earlier); withdrawn: you took " +
       "it back. None of these is counted. after_lock: it came or changed after its month was booked",
   });

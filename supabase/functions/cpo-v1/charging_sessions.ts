@@ -22,8 +22,7 @@ export const SessionResult = z
       .meta({
         description:
           "Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its " +
-          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed. name_moved: it is stored with " +
-          "the charger that had its name before",
+          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
       }),
     charging_session_id: z.guid().optional().meta({ description: "Our id of the stored session" }),
     flags: flags().optional(),
@@ -53,7 +52,7 @@ export const deliverChargingSessions = endpoint(
     caller: { kind: "cpo", scope: "cpo:sessions:write" },
     idempotent: true,
     limit: "cpo_sessions",
-    sql: ["deliver_charging_sessions"],
+    sql: ["store_charging_sessions"],
     slow: true,
     levels: MAX_LEVELS,
     body: z
@@ -88,7 +87,7 @@ export const deliverChargingSessions = endpoint(
     const sent_sha256 = createHash("sha256").update(rawBody).digest("hex");
     const read = sessions.map((session, place) => readItem(session, place));
     const items = read.filter((item): item is Item => !("reason" in item));
-    const stored = JSON.parse(await call("deliver_charging_sessions", { sessions: items, sent_sha256, dry_run }));
+    const stored = JSON.parse(await call("store_charging_sessions", { sessions: items, sent_sha256, dry_run }));
     const undone = new Set(
       stored.filter(({ status }) => status === "created").map(({ charging_session_id }) => charging_session_id),
     );

@@ -96,15 +96,16 @@ begin
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,
-     ocpp_meter_type, mid_eligible, power_kw)
+     ocpp_meter_type, mid_eligible, power_kw, counts_from)
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor',
      input ->> 'ocpp_model',
-     input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric)
+     input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric,
+     private.succeed_charger(model.brand, serial))
   returning * into charger;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);
-  perform private.free_parked(charger.owner_id, private.name_charger(charger, input));
+  perform private.store_parked(charger.owner_id, private.name_charger(charger, input));
   return private.charger_answer(charger, false);
 end $$;
 comment on function api.register_charger(jsonb, jsonb) is

@@ -23,9 +23,10 @@ create table core.chargers (
   status             text        not null default 'active',
   created_at         timestamptz not null default private.now(),
   removed_at         timestamptz,
+  counts_from        timestamptz,
+  counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
-  constraint chargers_owner_key unique (partner_id, id, owner_id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
   constraint chargers_connection_fkey foreign key (partner_id, connection_id, owner_id)
@@ -44,7 +45,7 @@ create table core.chargers (
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
   constraint chargers_status_known check (status in ('active', 'removed')),
-  constraint chargers_active_stands check (status = 'removed' or removed_at is null)
+  constraint chargers_active_stands check ((status = 'removed') = (removed_at is not null))
 );
 comment on table core.chargers is
   'A charger of an account, bound to one of its connections, or of a person, perhaps without an account. serial_number '
@@ -54,7 +55,13 @@ comment on column core.chargers.mid_eligible is
 comment on column core.chargers.power_kw is
   'The most it delivers to one car; null if unknown. Sessions are judged by it.';
 comment on column core.chargers.removed_at is
-  'When it was removed: its earlier sessions still count. Null while it stands, or if nobody noted the removal.';
+  'When it was removed: its earlier sessions still count. Null while it stands.';
+comment on column core.chargers.counts_from is
+  'When the former registration of its brand and serial number ended, whoever had it: what began before is that one''s. '
+  'Null for the first. infinity: it named a serial number that another active registration has.';
+comment on column core.chargers.counts_until is
+  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and the '
+  'next has all. Null until there is one.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
   'checks it.';
@@ -62,13 +69,15 @@ comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
+-- serves: the former registrations of a charger, across tenants
+create index chargers_former on core.chargers (brand, serial_number) where status = 'removed';
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
 -- private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
 -- serves: the chargers of an account, and its limit
-create index chargers_account on core.chargers (partner_id, account_id);
+create index chargers_account on core.chargers (account_id);
 -- serves: the gate mid_charger_registered
-create index chargers_connection on core.chargers (partner_id, connection_id);
+create index chargers_connection on core.chargers (connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.enable_tenant_policy('core.chargers', 'select, insert, update');
@@ -78,3 +87,5 @@ create index chargers_unconfirmed on core.chargers (created_at, id) where status
 create index chargers_owner on core.chargers (owner_id, created_at desc, id desc);
 -- serves: a session that names its charger by serial number
 create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;
+-- serves: foreign keys. Last, as the keys of core.charging_sessions
+alter table core.chargers add constraint chargers_owner_key unique (partner_id, id, owner_id);

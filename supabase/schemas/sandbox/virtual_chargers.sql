@@ -43,8 +43,7 @@ begin
   select coalesce(jsonb_agg(s.session), '[]') into sessions
     from unnest(virtuals) v
         cross join lateral jsonb_array_elements(private.virtual_charging_sessions(v, private.now())) s (session);
-  select count(*) into created from jsonb_array_elements(private.ingest_charging_sessions(sessions)) r
-   where r ->> 'status' = 'created';
+  select count(*) into created from private.store_sessions(sessions) r where r.status = 'created';
   update core.virtual_chargers v set synced_at = private.now()
    where v.partner_id = private.partner_id() and v.id = any (array(select u.id from unnest(virtuals) u));
   return created;

@@ -148,7 +148,7 @@ export async function addPerson(
   for (let n = 0; n < sessions.length; n += 5000) {
     await db.query(
       `with acting as materialized (select private.set_tenant(private.people_tenant()))
-       select private.ingest_charging_sessions($1) from acting`,
+       select r.status from acting cross join lateral private.store_sessions($1) r`,
       [JSON.stringify(sessions.slice(n, n + 5000))],
     );
   }

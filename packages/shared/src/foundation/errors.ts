@@ -213,6 +213,12 @@ const table = {
     detail: "Another charger of yours has this name (kind says which); remove it there first. Nothing was changed.",
     fields: ["kind"],
   },
+  name_in_use: {
+    status: 409,
+    detail:
+      "A session that began at started_at was stored by this name (kind says which). Send a later from, or withdraw the session first. Nothing was changed.",
+    fields: ["kind", "started_at"],
+  },
   parked_limit: {
     status: 409,
     detail:

@@ -201,7 +201,7 @@ begin
   -- otherwise a charger could not be registered again on another connection
   update core.chargers h set status = 'removed', removed_at = private.now()
    where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.status = 'active';
-  perform private.drop_charger_names(array(
+  perform private.end_charger_names(array(
     select h.id from core.chargers h where h.partner_id = connection.partner_id and h.connection_id = connection.id));
   update core.connections c set status = 'archived'
    where c.partner_id = connection.partner_id and c.id = connection.id;

@@ -134,7 +134,7 @@ begin
       cross join lateral (
         select array_agg(n.value) as known from core.charger_names n
          where n.partner_id = tenant and n.charger_id = e.charger_id and n.kind = 'meter_id' and n.evse_no = e.connector
-           and n.ended_at is null and e.meters is not null) n) v
+           and n.until is null and e.meters is not null) n) v
     left join lateral (
       -- the newest mandate that covers the month, or else the newest of all
       select true as signed, case when k.covers then s.id end as mandate_id

@@ -98,7 +98,7 @@ begin
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
     when 'charges_given_up' then done := private.give_up_charges();
-    when 'parked_stored' then done := private.judge_due_parked((due ->> 'partner_id')::uuid, owner);
+    when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
     when 'events_swept' then done := private.sweep_events();

@@ -123,7 +123,8 @@ as $$
   select 'charging_flagged', f.flag, count(s.flag)
     from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping',
                       'after_lock', 'withdrawn',
-                      'duplicate', 'no_end', 'meter_disagrees', 'abroad']) f (flag)
+                      'duplicate', 'no_end', 'meter_disagrees', 'abroad', 'beyond_capacity',
+                      'other_registration']) f (flag)
     left join (
       select unnest(r.flags) as flag
         from (select s.flags from core.charging_sessions s

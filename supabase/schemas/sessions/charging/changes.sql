@@ -1,23 +1,43 @@
--- Other changes to what counts: a charger moves, its meter is confirmed, or a month opens again.
+-- Other changes to what counts: a charger moves, its meter is confirmed, it is another registration's, or a month opens
+-- again.
 
--- Counts the earlier sessions of a charger that is bound to a connection, or whose MID meter is confirmed.
+-- Counts the earlier sessions of a charger that is bound to a connection, whose MID meter is confirmed, or that another
+-- registration holds, or no longer does.
 create function private.charger_changed() returns trigger
 language plpgsql
 as $$
+declare
+  moved jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  perform private.deliver_charging_sessions(array_agg(m.connection_id), array_agg(m.month))
-     from (select distinct s.connection_id, s.month from core.charging_sessions s
-            where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m;
+  if new.counts_from is distinct from old.counts_from then
+    with judged as (
+      update core.charging_sessions s
+         set flags = case when s.started_at < new.counts_from then s.flags || '{other_registration}'::text[]
+                          else array_remove(s.flags, 'other_registration') end
+       where s.partner_id = new.partner_id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
+      returning s.charger_id, s.id as session_id, s.started_at, s.ended_at, s.month)
+    select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
+                                       'started_at', j.started_at, 'ended_at', j.ended_at,
+                                       'old_started_at', j.started_at, 'old_ended_at', j.ended_at,
+                                       'old_month', j.month)) into moved from judged j;
+    perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
+  end if;
+  perform private.deliver_sessions((
+    select jsonb_agg(jsonb_build_object('connection_id', m.connection_id, 'month', m.month))
+      from (select distinct s.connection_id, s.month from core.charging_sessions s
+             where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m));
   return null;
 end $$;
-create trigger charger_changed after update of connection_id, mid_eligible on core.chargers
+create trigger charger_changed after update of connection_id, mid_eligible, counts_from on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id
-                     or old.mid_eligible is distinct from new.mid_eligible)
+                     or old.mid_eligible is distinct from new.mid_eligible
+                     or old.counts_from is distinct from new.counts_from)
   execute function private.charger_changed();
 
 -- Called when locked months open again: sessions that came meanwhile count.
@@ -25,8 +45,7 @@ create function private.release_charging_sessions(connections uuid[], months dat
 language plpgsql
 as $$
 declare
-  touched_connections uuid[];
-  touched_months      date[];
+  touched jsonb;
 begin
   with opened as (
     select * from unnest(connections, months) as o (connection_id, month)
@@ -52,7 +71,7 @@ begin
     select h.partner_id, h.owner_id, h.id, r.id
       from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
           and h.user_id is null)
-  select array_agg(t.connection_id), array_agg(t.month) into touched_connections, touched_months
+  select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) into touched
     from (select r.connection_id, r.month from released r union select * from opened) t;
-  perform private.deliver_charging_sessions(touched_connections, touched_months);
+  perform private.deliver_sessions(touched);
 end $$;

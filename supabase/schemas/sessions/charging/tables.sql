@@ -2,24 +2,25 @@
 -- started: it is what the meter said, and stays in its month while the car charges. A split over midnight would be an
 -- estimate.
 
--- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger.
--- Until the table is analyzed, the planner expects as few rows for two columns of a key as for all of it, and picks the
--- smaller index. So only one index begins with the charger, and it begins with nothing else: overlaps are looked for in
--- it, and a session never is.
+-- Every key has the tenant and the charger in it, so that the table can be partitioned by the hash of the charger. No
+-- index begins with the tenant: where nothing is analyzed, the tenant alone would seem to find one row. For the same
+-- reason a session is looked up by its id alone, never beside its charger.
 create table core.charging_sessions (
   partner_id    uuid        not null,
   charger_id    uuid        not null,
-  id            uuid        not null default gen_random_uuid(),
+  id            uuid        not null,
   arrival       bigint      not null generated always as identity,
   connection_id uuid,
   owner_id      uuid        not null default private.owner_id(),
   source        text        not null,
   external_id   text        not null,
   connector     int         not null default 1,
+  evse_assumed  boolean     not null default false,
   started_at    timestamptz not null,
   ended_at      timestamptz,
   wh            bigint      not null,
   status        text        not null,
+  names         text[]      not null default '{}',
   flags         text[]      not null default '{}',
   received_at   timestamptz not null,
   month         date        not null generated always as (date_trunc('month',
@@ -28,8 +29,7 @@ create table core.charging_sessions (
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
-  constraint charging_sessions_pkey primary key (partner_id, id, charger_id),
-  constraint charging_sessions_external_id_key unique (partner_id, external_id, source, charger_id),
+  constraint charging_sessions_pkey primary key (id, charger_id, partner_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
   constraint charging_sessions_connection_fkey foreign key (partner_id, connection_id, owner_id)
@@ -37,12 +37,13 @@ create table core.charging_sessions (
   constraint charging_sessions_status_known check (status in ('active', 'charging', 'completed')),
   constraint charging_sessions_completed_has_end check ((status = 'completed') = (ended_at is not null)),
   constraint charging_sessions_flags_known check (
-    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,overlapping,after_lock,withdrawn,'
-             'duplicate,no_end,meter_disagrees,abroad}')
+    flags <@ '{negative,ends_before_start,wrong_clock,too_long,beyond_power,beyond_capacity,overlapping,after_lock,'
+             'withdrawn,duplicate,no_end,meter_disagrees,abroad,other_registration}')
 );
 comment on table core.charging_sessions is
   'One charge of one car, as its source last told it. Implausible ones are flagged and kept, and no total counts them. '
   'Personal data; kept seven years.';
+comment on column core.charging_sessions.id is 'private.session_id of charger, source and external_id.';
 comment on column core.charging_sessions.arrival is
   'The order in which sessions came in: the first of two that overlap stands.';
 comment on column core.charging_sessions.external_id is
@@ -50,6 +51,11 @@ comment on column core.charging_sessions.external_id is
   'start: 1@2026-03-10T18:00:00Z.';
 comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
+comment on column core.charging_sessions.evse_assumed is
+  'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+comment on column core.charging_sessions.names is
+  'By what its client called the charger when it told of this session, each as kind:value: such a name cannot be moved '
+  'to another charger for this moment.';
 comment on column core.charging_sessions.meter_start_wh is
   'The reading of the meter (meter_id, if the source names it) at the start, meter_end_wh at the end. Null if the '
   'source did not say.';
@@ -58,23 +64,26 @@ comment on column core.charging_sessions.connection_id is
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
-  'same charge first.';
+  'same charge first. other_registration: the charger was another registration''s at the start. beyond_capacity: more '
+  'than its charger or its connection can give.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before
-create index charging_sessions_long on core.charging_sessions (partner_id, charger_id, started_at)
-    where ended_at - started_at > interval '23 hours';
+create index charging_sessions_long on core.charging_sessions (charger_id, started_at)
+    where ended_at - started_at > interval '24 hours';
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
-create index charging_sessions_connection on core.charging_sessions (partner_id, connection_id, month);
+create index charging_sessions_connection on core.charging_sessions (connection_id, month);
 -- serves: the session that is going on at a charger
-create index charging_sessions_open on core.charging_sessions (partner_id, charger_id) where ended_at is null;
+create index charging_sessions_open on core.charging_sessions (charger_id) where ended_at is null;
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
     where 'after_lock' = any (flags);
 -- serves: which flags new sessions got
 create index charging_sessions_flagged on core.charging_sessions (received_at) where flags <> '{}';
+-- serves: taking back by the source's id
+create index charging_sessions_external_id on core.charging_sessions (external_id);
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
@@ -100,7 +109,7 @@ create table core.replaced_charging_sessions (
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
 -- serves: the history of one session
-create index replaced_charging_sessions_session on core.replaced_charging_sessions (partner_id, charger_id, session_id);
+create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
 select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
@@ -121,48 +130,3 @@ comment on table core.charger_months is
 -- serves: GET /energy
 create index charger_months_owner on core.charger_months (owner_id, month);
 select private.enable_tenant_policy('core.charger_months', 'select, insert, update');
-
-create type private.charging_session_item as (
-  place       int,
-  charger_id  uuid,
-  source      text,
-  external_id text,
-  connector   int,
-  started_at  timestamptz,
-  ended_at    timestamptz,
-  wh          bigint,
-  status      text,
-  meter_wh    bigint,
-  reason      text,
-  meter_id       text,
-  meter_start_wh bigint,
-  meter_end_wh   bigint,
-  power_type     text,
-  told_flags     text[],
-  end_from       text,
-  document       jsonb,
-  sent_sha256    bytea,
-  signed         text[],
-  client_id      uuid,
-  upload_id      uuid,
-  request_id     text,
-  sheet_row      int);
-
--- What happened to a stored session: before is null if it is new.
-create type private.charging_session_change as (after core.charging_sessions, before core.charging_sessions);
-
--- An item beside what is stored: status, what is written, and before, null if the session is new.
-create type private.compared_charging_session as (
-  item          private.charging_session_item,
-  session_id    uuid,
-  connection_id uuid,
-  owner_id      uuid,
-  flags         text[],
-  before        core.charging_sessions,
-  status        text);
-
--- What became of an item. told_id is its source's own id; session as it is now, null if it is not stored.
-create type private.charging_session_result as (place int, sheet_row int, told_id text, status text, reason text,
-                                                session core.charging_sessions);
-
-create type private.touched_month as (charger_id uuid, connection_id uuid, month date);

@@ -10,7 +10,7 @@ as $$
     'connection_id', charger.connection_id,
     'external_ref', (select n.value from core.charger_names n
                       where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.kind = 'external_ref'
-                          and n.ended_at is null),
+                          and n.until is null),
     'serial_number', charger.serial_number,
     'catalog', (select private.catalog_charger(m) from core.charger_models m where m.id = charger.catalog_charger_id),
     'mid_eligible', charger.mid_eligible,
@@ -23,10 +23,11 @@ as $$
                                    min(n.value) filter (where n.kind = 'meter_id'))) as evse
                         from core.charger_names n
                        where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.evse_no is not null
-                           and n.ended_at is null
+                           and n.until is null
                        group by n.evse_no, n.party) e),
     'status', charger.status,
     'created_at', private.iso(charger.created_at),
+    'counts_from', private.iso(charger.counts_from),
     'removed_at', private.iso(charger.removed_at))
 $$;
 
@@ -48,8 +49,7 @@ begin
          and (reference is null or exists (
                 select from core.charger_names n
                  where n.partner_id = h.partner_id and n.owner_id = h.owner_id and n.kind = 'external_ref'
-                     and n.value = reference and n.charger_id = h.id
-                  and not n.given_up))
+                     and n.value = reference and n.charger_id = h.id))
        order by h.created_at desc, h.id desc
        limit page_limit + 1 offset page_offset
     ), shown as (
@@ -80,7 +80,7 @@ begin
                             where n.partner_id = private.partner_id() and n.owner_id = private.client_id()
                                 and n.kind = 'external_ref'
                               and n.value = private.charger_name_value('external_ref', input ->> 'external_ref')
-                                  and n.ended_at is null and n.party = '') end
+                                  and n.until is null and n.party = '') end
      for no key update;
   if not found then
     perform private.refuse('charger_not_found');
@@ -92,11 +92,15 @@ create function api.update_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
+  moment  constant timestamptz := coalesce((input ->> 'from')::timestamptz, private.now());
   charger core.chargers;
-  told    text[];
+  names   text[];
 begin
   perform private.act_as(caller, 'cpo');
-  perform private.hold_names(private.client_id(), true) where input ?| '{external_ref,evses}';
+  perform private.refuse_if('invalid_request', moment > private.now(), json_build_object(
+    'detail', 'from: must not be in the future',
+    'issues', json_build_array(json_build_object('path', 'from', 'message', 'must not be in the future'))));
+  perform private.hold_names_alone(private.client_id()) where input ?| '{external_ref,evses}';
   charger := private.standing_charger(input);
   if charger.status = 'removed' then
     perform private.refuse('charger_not_found');
@@ -105,15 +109,15 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
   end if;
   -- by its reference the charger is found; only beside its id does the reference change
-  told := private.name_charger(charger, case when input ->> 'charger_id' is null then input - 'external_ref'
-                                             else input end);
+  names := private.name_charger(charger, case when input ->> 'charger_id' is null then input - 'external_ref'
+                                              else input end, moment);
   perform private.audit('charger.named', charger.id);
-  return json_build_object('ok', true, 'sessions_stored', private.free_parked(charger.owner_id, told),
+  return json_build_object('ok', true, 'sessions_stored', private.store_parked(charger.owner_id, names),
                            'charger', private.client_charger(charger));
 end $$;
 comment on function api.update_charger(jsonb, jsonb) is
-  'POST /v1/chargers:update: {charger_id | external_ref, external_ref?, power_kw?, evses?} to {ok, sessions_stored, '
-  'charger}. What is left out stays; null and [] clear.';
+  'POST /v1/chargers:update: {charger_id | external_ref, external_ref?, power_kw?, evses?, from?} to {ok, '
+  'sessions_stored, charger}. What is left out stays; null and [] clear. from: since when the names hold.';
 
 create function api.remove_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -128,7 +132,7 @@ begin
   if changed then
     update core.chargers h set status = 'removed', removed_at = private.now()
      where h.partner_id = charger.partner_id and h.id = charger.id returning * into charger;
-    perform private.drop_charger_names(array[charger.id]), private.audit('charger.removed', charger.id);
+    perform private.end_charger_names(array[charger.id]), private.audit('charger.removed', charger.id);
   end if;
   return json_build_object('ok', true, 'changed', changed, 'charger_id', charger.id,
                            'removed_at', private.iso(charger.removed_at));

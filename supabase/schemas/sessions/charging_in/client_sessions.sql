@@ -12,23 +12,19 @@ return case when session.ended_at is null then 'running'
             when month.status = 'outside_mandate' then 'outside_mandate'
             when session.flags <> '{}' then 'locked' end;
 
-create function api.deliver_charging_sessions(caller jsonb, input jsonb) returns json
+create function api.store_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  results private.charging_session_result[];
-  answer  json;
+  answer json;
 begin
   perform private.act_as(caller, 'cpo');
   begin
-    results := private.store_named_sessions(private.client_id(),
-                                            input -> 'sessions',
-                                            jsonb_build_object('sent_sha256', input -> 'sent_sha256'));
     select coalesce(json_agg(json_strip_nulls(json_build_object(
-             'place', d.place, 'status', d.status, 'reason', d.reason, 'charging_session_id', d.charging_session_id,
-                 'flags', d.flags,
-             'counted', d.counted, 'not_counted', d.not_counted)) order by d.place), '[]') into answer
-      from private.delivered_sessions(results) d;
+             'place', r.place, 'status', r.status, 'reason', r.reason, 'charging_session_id', r.charging_session_id,
+             'flags', r.flags, 'counted', r.counted, 'not_counted', r.not_counted)) order by r.place), '[]') into answer
+      from private.stored_sessions(input -> 'sessions',
+                                   jsonb_build_object('sent_sha256', input -> 'sent_sha256')) r;
     if (input ->> 'dry_run')::boolean then
       raise exception using errcode = 'DRY01';
     end if;
@@ -37,37 +33,44 @@ begin
   end;
   return answer;
 end $$;
-comment on function api.deliver_charging_sessions(jsonb, jsonb) is
+comment on function api.store_charging_sessions(jsonb, jsonb) is
   'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, '
-  'flags?, counted, not_counted?}]. Items as private.store_named_sessions takes them.';
-grant execute on function api.deliver_charging_sessions(jsonb, jsonb) to edge_slow;
+  'flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
+grant execute on function api.store_charging_sessions(jsonb, jsonb) to edge_slow;
 
--- Results of private.store_named_sessions in the words of the API.
-create function private.delivered_sessions(results private.charging_session_result[])
-returns table (place int, sheet_row int, told_id text, status text, reason text, charging_session_id uuid, flags text[],
-               counted boolean, not_counted text)
-language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
+-- Stores sessions of the client that acts, and answers in the words of the API.
+create function private.stored_sessions(items jsonb, shared jsonb)
+returns table (place int, sheet_row int, source_id text, status text, reason text, charging_session_id uuid,
+               flags text[], counted boolean, not_counted text)
+language plpgsql
 as $$
+#variable_conflict use_column
+declare
+  results jsonb;
 begin
+  results := (select jsonb_agg(to_jsonb(r))
+                from private.store_client_sessions(private.client_id(), items, shared) r);
   return query
-  select r.place, r.sheet_row, r.told_id, case r.status when 'rejected' then 'invalid' else r.status end,
-      r.reason, s.id, s.flags,
-         s.id is not null and w.why is null, w.why
-    from unnest(results) r
-   cross join lateral (select (r.session).*) s
-    left join core.chargers h on h.partner_id = s.partner_id and h.id = s.charger_id
-    left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-        and d.period = s.month
-   cross join lateral (select case when s.id is not null then private.why_not_counted(r.session, h.mid_eligible, d)
-                                   end as why) w;
+  select r.place, r.sheet_row, r.source_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason,
+         r.session_id, r.flags, r.session_id is not null and w.why is null, w.why
+    from jsonb_to_recordset(results) as r (place int, sheet_row int, source_id text, status text, reason text,
+                                           charger_id uuid, session_id uuid, flags text[])
+    left join lateral (
+      select private.why_not_counted(s, (
+               select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id),
+             d) as why
+        from core.charging_sessions s
+        left join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+         and d.period = s.month
+       where s.partner_id = private.partner_id() and s.id = r.session_id
+       limit 1) w on true;
 end $$;
 
 create function api.withdraw_charging_sessions(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  told constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
+  sent constant text[] := array(select distinct t from jsonb_array_elements_text(input -> 'session_ids') t);
   known jsonb;
   twice text;
   gone  uuid[];
@@ -75,24 +78,24 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   with hit as (
-    select t.told, s.id, s.external_id = t.told as by_own
-      from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.told
+    select t.sent, s.id, s.external_id = t.sent as by_own
+      from unnest(sent) as t (sent)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.sent
           and s.source = 'api' and s.owner_id = private.client_id()
     union all
-    select t.told, s.id, false
-      from unnest(told) as t (told)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.told)
+    select t.sent, s.id, false
+      from unnest(sent) as t (sent)
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.sent)
           and s.source in ('api', 'file')
        and s.owner_id = private.client_id()
     union all
     select p.external_id, p.id, true
       from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api'
-         and p.external_id = any (told)
+         and p.external_id = any (sent)
   )
-  select jsonb_object_agg(h.told, h.id), min(h.told) filter (where h.sessions > 1) into known, twice
-    from (select h.told, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.told) h;
+  select jsonb_object_agg(h.sent, h.id), min(h.sent) filter (where h.sessions > 1) into known, twice
+    from (select h.sent, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.sent) h;
   if twice is not null then
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
@@ -102,19 +105,19 @@ begin
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
-       and (p.external_id = any (told) or p.id = any (array(select private.as_uuid(t) from unnest(told) t)))
+       and (p.external_id = any (sent) or p.id = any (array(select private.as_uuid(t) from unnest(sent) t)))
     returning p.external_id, p.id::text
   )
   select array_agg(d.external_id) || array_agg(d.id) into freed from deleted d;
   return (
-    select json_agg(json_build_object('session_id', t.told, 'status', case
-             when t.told = any (freed) or (known ->> t.told)::uuid = any (gone) then 'withdrawn'
-             when known ? t.told then 'unchanged' else 'not_found' end) order by t.place)
-      from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (told, place));
+    select json_agg(json_build_object('session_id', t.sent, 'status', case
+             when t.sent = any (freed) or (known ->> t.sent)::uuid = any (gone) then 'withdrawn'
+             when known ? t.sent then 'unchanged' else 'not_found' end) order by t.place)
+      from jsonb_array_elements_text(input -> 'session_ids') with ordinality as t (sent, place));
 end $$;
 comment on function api.withdraw_charging_sessions(jsonb, jsonb) is
   'POST /v1/charging-sessions:withdraw: {session_ids, sent_sha256} to [{session_id, status: '
-  'withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it told itself. Refuses with '
+  'withdrawn|unchanged|not_found}]. Ids of the client, or ours, of sessions that it sent itself. Refuses with '
   'ambiguous_session an id that two chargers have.';
 grant execute on function api.withdraw_charging_sessions(jsonb, jsonb) to edge_slow;
 

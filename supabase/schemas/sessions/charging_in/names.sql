@@ -6,171 +6,261 @@ language sql immutable
 return left(upper(case kind when 'evse_id' then regexp_replace(value, '[*[:space:]-]', '', 'g') else btrim(value) end),
             120);
 
--- The names of an item, each with its kind, as they are compared.
-create function private.names_told(wanted private.named_charger) returns table (rank int, kind text, value text)
+-- A party as it is compared: NL-TNM, however it was written; empty for none.
+create function private.party_value(party text) returns text
 language sql immutable
-begin atomic
-  select n.rank, n.kind, private.charger_name_value(n.kind, n.value)
-    from (values (0, 'charger_id', wanted.charger_id::text), (1, 'external_ref', wanted.external_ref),
-          (2, 'serial_number', wanted.serial_number),
-                 (3, 'evse_uid', wanted.evse_uid), (4, 'evse_id', wanted.evse_id),
-                     (5, 'meter_id', wanted.meter_id)) n (rank, kind, value)
-   where n.value is not null;
-end;
+return coalesce(regexp_replace(upper(party), '^(..)-?(...)$', '\1-\2'), '');
 
--- Whether a charger has a session, not withdrawn, that its source told by this name, and that overlaps a charge or
--- begins within five minutes of it. By the id of the same charger, registered again: whatever its source called it. A
--- session told by the charger's id leaves no trace of a name it was told by again; it is the charge if begin and end
--- are equal.
-create function private.has_under_name(charger uuid, kind text, value text, started_at timestamptz,
-                                       ended_at timestamptz) returns boolean
-language sql stable
-as $$
-  select exists (
-    select from core.charging_sessions s
-      join core.charging_evidence e on e.partner_id = s.partner_id and e.charger_id = s.charger_id
-          and e.session_id = s.id
-     where s.partner_id = private.partner_id() and s.charger_id = charger and not 'withdrawn' = any (s.flags)
-       and s.started_at > has_under_name.started_at - interval '31 days'
-       and s.started_at <= greatest(has_under_name.started_at + interval '5 minutes', has_under_name.ended_at)
-       and (s.started_at >= has_under_name.started_at - interval '5 minutes' or s.ended_at > has_under_name.started_at)
-       and (has_under_name.kind = 'charger_id' or exists (
-              select from jsonb_path_query(e.document, 'strict $.** ? (@.type() == "string")') word
-               where private.charger_name_value(has_under_name.kind, word #>> '{}') = has_under_name.value
-                  or (lower(word #>> '{}'), s.started_at, s.ended_at)
-                   = (charger::text, has_under_name.started_at, has_under_name.ended_at))))
-$$;
+-- Keeps the names of a client while its sessions are stored by them.
+create function private.hold_names(owner uuid) returns void
+language sql
+as $$ select private.lock('charger_names', owner::text, shared => true) $$;
 
--- The chargers of a client that sessions name, with the EVSE, by place. Unknown names do not matter as long as one is
--- known; a removed charger is meant by what began before. A charge that a charger has under a name stays with it if the
--- name goes to another: it would count at both.
-create function private.find_chargers(owner uuid, wanted private.named_charger[]) returns setof private.found_charger
+-- Waits for who stores sessions by the names of a client: then they may be taken away.
+create function private.hold_names_alone(owner uuid) returns void
+language sql
+as $$ select private.lock('charger_names', owner::text) $$;
+
+-- Whether a registration of a charger owns this moment: each moment of a charger belongs to one.
+create function private.owns_moment(charger core.chargers, moment timestamptz) returns boolean
+language sql immutable
+return moment >= coalesce(charger.counts_from, '-infinity')
+   and moment < coalesce(charger.counts_until, charger.removed_at, 'infinity');
+
+-- The chargers of a client that items mean: [{charger_id?, external_ref?, serial_number?, evse_uid?, evse_id?,
+-- meter_id?, party?, started_at}]. A name means a charger as it did at the start, and there the registration that owned
+-- the charger then, if it is the client's. Unknown names do not matter beside a known one; a party's own name comes
+-- before one for all. reason: unknown_charger, ambiguous_charger, charger_removed. names: each as kind:value. waits:
+-- a name may appear that means its charger; by our own id alone none will.
+create function private.resolve_chargers(owner uuid, items jsonb)
+returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
-set plan_cache_mode = 'force_generic_plan'  -- as in store_named_sessions
 as $$
+#variable_conflict use_column
 begin
   return query
-  with named as materialized (
-    -- each name is looked up once
-    select n.kind, n.value, coalesce(w.party, '') as party,
-        array_agg(row(w.place, w.started_at, n.rank, w.ended_at)::private.told_name) as told
-      from unnest(wanted) w left join lateral private.names_told(w) n on true
-     group by n.kind, n.value, coalesce(w.party, '')
-  ), meant as materialized (
-    select n.told, n.kind, n.value, l.*
-      from named n
-      left join lateral (
-        select c.party, c.charger_id, c.evse_no, c.ended_at, c.given_up
-          from core.charger_names c
-         where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = n.kind and c.value = n.value
-             and c.party in (n.party, '')
-        union all
-        select '', h.id, null, h.removed_at, false from core.chargers h
-         where n.kind = 'serial_number' and h.partner_id = private.partner_id() and h.serial_number = n.value
-             and h.owner_id = owner and h.user_id is null
-        union all
-        select '', h.id, null, h.removed_at, false from core.chargers h
-         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid
-             and h.owner_id = owner
-           and h.user_id is null
-        union all
-        -- it was registered before, under another id
-        select '', r.id, null, r.removed_at, true
-          from core.chargers h join core.chargers r on r.partner_id = h.partner_id and r.serial_number = h.serial_number
-         where n.kind = 'charger_id' and h.partner_id = private.partner_id() and h.id = lower(n.value)::uuid
-             and h.owner_id = owner
-           and h.user_id is null and r.owner_id = owner and r.user_id is null and r.brand = h.brand
-               and r.removed_at is not null and r.id <> h.id) l on true
-  ), hit as (
-    select t.place, t.rank, m.charger_id, m.evse_no, s.stood, m.given_up,
-           -- a name of the party before one for all; of those who had the name then, the first to lose it
-           s.stood is not null and rank() over (
-             partition by t.place, t.rank order by s.stood desc nulls last, m.party desc nulls last,
-                 coalesce(m.ended_at, 'infinity')) = 1 as nearest
-      from meant m
-     cross join lateral unnest(m.told) t
+  with name as (
+    select e.n::int as n, k.rank, k.kind, private.charger_name_value(k.kind, k.value) as value,
+           coalesce(private.as_moment(i.started_at), private.now()) as moment,
+           array_remove(array[nullif(private.party_value(i.party), ''), ''], null) as parties
+      from jsonb_array_elements(items) with ordinality e (item, n)
+     cross join lateral jsonb_to_record(e.item) as i (
+       party text, started_at text, charger_id text, external_ref text, serial_number text, evse_uid text, evse_id text,
+       meter_id text)
      cross join lateral (
-       select case when m.charger_id is null then null
-                   when m.ended_at is null then true
-                   when not m.given_up then t.started_at < m.ended_at
-                   when t.started_at < m.ended_at and private.has_under_name(m.charger_id, m.kind, m.value,
-                                                                             t.started_at, t.ended_at) then true
-                                                                             end as stood) s
+       values (0, 'charger_id', i.charger_id), (1, 'external_ref', i.external_ref),
+              (2, 'serial_number', i.serial_number), (3, 'evse_uid', i.evse_uid), (4, 'evse_id', i.evse_id),
+              (5, 'meter_id', i.meter_id)) k (rank, kind, value)
+     where k.value is not null
+  ), meant as (
+    -- where the name stood, or ended and did not begin again
+    select w.n, w.rank, w.moment, s.charger_id, s.evse_no, s.stands
+      from name w
+     cross join lateral (
+       select x.* from unnest(w.parties) with ordinality p (party, place)
+        cross join lateral (
+          select coalesce(a.charger_id, f.charger_id) as charger_id, coalesce(a.evse_no, f.evse_no) as evse_no,
+                 a.charger_id is null or a.until is null or w.moment < a.until as stands
+            from (values (true)) as one (row)
+            left join lateral (
+              select c.* from core.charger_names c
+               where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = w.kind
+                 and c.value = w.value and c.party = p.party and c.since <= w.moment
+               order by c.since desc limit 1) a on true
+            left join lateral (
+              select c.* from core.charger_names c
+               where c.partner_id = private.partner_id() and c.owner_id = owner and c.kind = w.kind
+                 and c.value = w.value and c.party = p.party
+                 and (a.since is null or c.since > a.since)
+               order by c.since limit 1) f on true
+           where coalesce(a.charger_id, f.charger_id) is not null
+             -- ended, and begun again later: between the two it means no charger
+             and (a.charger_id is null or a.until is null or w.moment < a.until or f.charger_id is null)) x
+        order by not x.stands, p.place limit 1) s
+     where w.kind not in ('charger_id', 'serial_number')
+    union all
+    select w.n, w.rank, w.moment, h.id, null, true
+      from name w
+     cross join lateral (
+       select h.id from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = private.as_uuid(w.value) and h.owner_id = owner
+          and h.user_id is null limit 1) h
+     where w.kind = 'charger_id'
+    union all
+    select w.n, w.rank, w.moment, h.id, null, true
+      from name w
+     cross join lateral (
+       -- of each brand one: the registration that owned the moment is looked for from any
+       select distinct on (h.brand) h.id from core.chargers h
+        where h.partner_id = private.partner_id() and h.serial_number = w.value and h.owner_id = owner
+          and h.user_id is null
+        order by h.brand, h.removed_at desc nulls first, h.id limit 100) h
+     where w.kind = 'serial_number'
+  ), led as (
+    select m.n, m.rank, m.evse_no,
+           case when not m.stands then null
+                when private.owns_moment(h.h, m.moment) then (h.h).id
+                else coalesce(
+                  (select r.id from core.chargers r
+                    where r.partner_id = private.partner_id() and r.serial_number = (h.h).serial_number
+                      and r.brand = (h.h).brand and r.owner_id = owner and r.user_id is null
+                      and private.owns_moment(r, m.moment) limit 1),
+                  -- another's at that moment: it is stored here, and counts nowhere
+                  case when m.moment < coalesce((h.h).removed_at, 'infinity') then (h.h).id end) end as charger_id,
+           (h.h).removed_at is not null as removed
+      from meant m
+     cross join lateral (
+       select h from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = m.charger_id limit 1) h
   ), verdict as (
-    select h.place, array_agg(distinct h.charger_id) filter (where h.stood and h.nearest) as chargers,
-           (array_agg(h.evse_no order by h.rank) filter (where h.stood and h.nearest
-                                                         and h.evse_no is not null))[1] as evse_no,
-           bool_or(h.nearest) as named, bool_or(h.nearest and h.given_up) as moved
-      from hit h group by h.place
+    select l.n, array_agg(distinct l.charger_id) filter (where l.charger_id is not null) as chargers,
+           (array_agg(l.evse_no order by l.rank) filter (where l.charger_id is not null
+                                                           and l.evse_no is not null))[1] as evse_no,
+           bool_or(l.removed) as removed
+      from led l group by l.n
+  ), called as (
+    select w.n, array_agg(w.kind || ':' || w.value order by w.rank) as names, max(w.rank) > 0 as waits
+      from name w group by w.n
   )
-  select v.place, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no,
-         case when v.named is not true then 'unknown_charger'
-              when v.chargers is null then 'charger_removed'
+  select e.n::int, case when cardinality(v.chargers) = 1 then v.chargers[1] end, v.evse_no, c.names,
+         case when v.chargers is null and v.removed then 'charger_removed'
+              when v.chargers is null then 'unknown_charger'
               when cardinality(v.chargers) > 1 then 'ambiguous_charger' end,
-         v.moved
-    from verdict v order by v.place;
+         v.chargers is null and c.waits is true
+    from jsonb_array_elements(items) with ordinality e (item, n)
+    left join verdict v on v.n = e.n
+    left join called c on c.n = e.n
+   order by e.n;
 end $$;
 
--- Keeps the names of a client while its sessions are stored by them. taken: waits for these, and then takes a name
--- away. Otherwise a session that is sent again would not see what is being stored under the former name.
-create function private.hold_names(owner uuid, taken boolean default false) returns void
+-- The latest start from a moment on of a session that was stored by a name; null for none.
+create function private.name_used_since(span core.charger_names, moment timestamptz) returns timestamptz
+language plpgsql stable
+as $$
+begin
+  return (
+    select s.started_at from core.charging_sessions s
+     where s.partner_id = span.partner_id and s.charger_id = span.charger_id and s.started_at >= moment
+       and s.started_at < coalesce(span.until, 'infinity') and not 'withdrawn' = any (s.flags)
+       and span.kind || ':' || span.value = any (s.names)
+     order by s.started_at desc limit 1);
+end $$;
+
+-- Ends a span of a name at a moment.
+create function private.end_charger_name(span core.charger_names, moment timestamptz) returns void
 language plpgsql
 as $$
 begin
-  perform private.lock('charger_names', owner::text, shared => not taken);
+  delete from core.charger_names n
+   where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind and n.value = span.value
+     and n.party = span.party and n.since = span.since;
+  if moment > span.since then
+    span.until := moment;
+  -- the first span also means what began before it
+  elsif private.name_used_since(span, '-infinity') is not null and not exists (
+    select from core.charger_names n
+     where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind
+       and n.value = span.value and n.party = span.party and n.since < span.since) then
+    span.since := moment - interval '1 microsecond';
+    span.until := moment;
+  else
+    return;
+  end if;
+  insert into core.charger_names (partner_id, owner_id, party, kind, value, since, until, charger_id, evse_no)
+  values (span.partner_id, span.owner_id, span.party, span.kind, span.value, span.since, span.until, span.charger_id,
+          span.evse_no);
 end $$;
 
--- Frees the names of removed chargers for others. They still mean these chargers for sessions that began earlier.
-create function private.drop_charger_names(chargers uuid[]) returns void
-language sql
+-- Ends the names of removed chargers: then they are free for others.
+create function private.end_charger_names(chargers uuid[]) returns void
+language plpgsql
 as $$
-  update core.charger_names n set ended_at = private.now()
-   where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.ended_at is null
-$$;
+begin
+  perform private.end_charger_name(n, private.now()) from core.charger_names n
+    where n.partner_id = private.partner_id() and n.charger_id = any (chargers) and n.until is null;
+end $$;
 
--- Gives a charger of a client its names: {external_ref?, evses?: [{party?, evse_uid?, evse_id?, meter_id?}]}; the first
--- is EVSE 1. Returns what may free parked sessions. Refuses with name_taken a name of another charger of the client.
-create function private.name_charger(charger core.chargers, input jsonb) returns text[]
+-- As private.end_charger_name. Refuses with name_in_use where a session was stored by the name since.
+create function private.take_charger_name(span core.charger_names, moment timestamptz) returns void
 language plpgsql
 as $$
 declare
-  given core.charger_names[];
-  taken text;
+  latest constant timestamptz := private.name_used_since(span, moment);
 begin
-  given := array(
-    select distinct on (n.kind, n.value, n.party)
-           row(charger.partner_id, charger.owner_id, n.party, n.kind, private.charger_name_value(n.kind, n.value),
-               charger.id, n.evse_no, null, false)::core.charger_names
-      from (select '' as party, 'external_ref' as kind, input ->> 'external_ref' as value, null::int as evse_no
-            union all
-            select coalesce(regexp_replace(upper(e.evse ->> 'party'), '^(..)-?(...)$', '\1-\2'), ''), k.kind,
-                   e.evse ->> k.kind, e.place::int
-              from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality e (evse,
-                  place)
-             cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) n
-     where n.value is not null and private.charger_name_value(n.kind, n.value) <> ''
-     order by n.kind, n.value, n.party, n.evse_no);
-  -- what is given replaces what was there; what is left out stays
-  update core.charger_names n set ended_at = private.now(), given_up = true
-   where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.ended_at is null
-     and (n.kind = 'external_ref' and input ? 'external_ref' or n.kind <> 'external_ref'
-          and jsonb_typeof(input -> 'evses') = 'array');
-  delete from core.charger_names n using unnest(given) g
-   where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value
-       and n.party = g.party
-     and n.charger_id = charger.id;
-  insert into core.charger_names (partner_id, owner_id, party, kind, value, charger_id, evse_no)
-  select g.partner_id, g.owner_id, g.party, g.kind, g.value, g.charger_id, g.evse_no from unnest(given) g
-   order by g.kind, g.value, g.party
-  on conflict do nothing;
-  select g.kind into taken from unnest(given) g
-   where not exists (
-     select from core.charger_names n
-      where n.partner_id = g.partner_id and n.owner_id = g.owner_id and n.kind = g.kind and n.value = g.value
-          and n.party = g.party
-        and n.charger_id = charger.id and n.ended_at is null)
-   order by g.kind limit 1;
-  perform private.refuse_if('name_taken', taken is not null, json_build_object('kind', taken));
-  return array(select g.kind || ':' || g.value from unnest(given) g
+  perform private.refuse_if('name_in_use', latest is not null,
+                            json_build_object('kind', span.kind, 'started_at', private.iso(latest)));
+  perform private.end_charger_name(span, moment);
+end $$;
+
+-- Gives a charger of a client its names from a moment on: {external_ref?, evses?: [{party?, evse_uid?, evse_id?,
+-- meter_id?}]}; the first is EVSE 1. What is given replaces what was there; what is left out stays. Returns what may
+-- free parked sessions. Refuses with name_taken a name of another charger of the client, and with name_in_use.
+create function private.name_charger(charger core.chargers, input jsonb, moment timestamptz default private.now())
+returns text[]
+language plpgsql
+as $$
+declare
+  given jsonb;
+  name  record;
+  span  core.charger_names;
+begin
+  given := (
+    select coalesce(jsonb_agg(distinct jsonb_build_object('kind', n.kind, 'value', n.value, 'party', n.party,
+                                                          'evse_no', n.evse_no)), '[]')
+      from (
+        select distinct on (k.kind, k.value, k.party) k.*
+          from (select 'external_ref' as kind, private.charger_name_value('external_ref', input ->> 'external_ref')
+                         as value, '' as party, null::int as evse_no
+                union all
+                select k.kind, private.charger_name_value(k.kind, e.evse ->> k.kind),
+                       private.party_value(e.evse ->> 'party'), e.place::int
+                  from jsonb_array_elements(coalesce(nullif(input -> 'evses', 'null'), '[]')) with ordinality
+                         e (evse, place)
+                 cross join (values ('evse_uid'), ('evse_id'), ('meter_id')) k (kind)) k
+         where k.value <> ''
+         order by k.kind, k.value, k.party, k.evse_no) n);
+  -- what it no longer has
+  for span in
+    select n.* from core.charger_names n
+     where n.partner_id = charger.partner_id and n.charger_id = charger.id and n.until is null
+       and case n.kind when 'external_ref' then input ? 'external_ref'
+                       else jsonb_typeof(input -> 'evses') = 'array' end
+       and not exists (
+         select from jsonb_to_recordset(given) as g (kind text, value text, party text, evse_no int)
+          where (g.kind, g.value, g.party) = (n.kind, n.value, n.party) and g.evse_no is not distinct from n.evse_no)
+     order by n.kind, n.value
+  loop
+    perform private.take_charger_name(span, moment);
+  end loop;
+  for name in
+    select * from jsonb_to_recordset(given) as g (kind text, value text, party text, evse_no int) order by 1, 2, 3
+  loop
+    select n.* into span from core.charger_names n
+     where n.partner_id = charger.partner_id and n.owner_id = charger.owner_id and n.kind = name.kind
+       and n.value = name.value and n.party = name.party and n.until is null;
+    perform private.refuse_if('name_taken', span.charger_id <> charger.id, json_build_object('kind', name.kind));
+    continue when moment >= span.since;
+    -- whoever had it from then on has it no longer; its own span begins earlier
+    for span in
+      select n.* from core.charger_names n
+       where n.partner_id = charger.partner_id and n.owner_id = charger.owner_id and n.kind = name.kind
+         and n.value = name.value and n.party = name.party and coalesce(n.until, 'infinity') > moment
+         and (n.until is not null or n.charger_id = charger.id)
+       order by n.since
+    loop
+      if span.until is null then
+        delete from core.charger_names n
+         where n.partner_id = span.partner_id and n.owner_id = span.owner_id and n.kind = span.kind
+           and n.value = span.value and n.party = span.party and n.since = span.since;
+      else
+        perform private.take_charger_name(span, moment);
+      end if;
+    end loop;
+    insert into core.charger_names (partner_id, owner_id, party, kind, value, since, charger_id, evse_no)
+    values (charger.partner_id, charger.owner_id, name.party, name.kind, name.value, moment, charger.id, name.evse_no)
+    on conflict do nothing;
+    perform private.refuse_if('name_taken', not found, json_build_object('kind', name.kind));
+  end loop;
+  return array(select g.kind || ':' || g.value from jsonb_to_recordset(given) as g (kind text, value text)
                union select 'serial_number:' || charger.serial_number where charger.serial_number is not null);
 end $$;

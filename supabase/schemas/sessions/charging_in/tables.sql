@@ -1,38 +1,37 @@
 -- The tables of charging data that comes in: names of chargers, evidence, what is parked, changes for the cursor,
 -- uploads.
 
+create extension if not exists btree_gist with schema extensions;
+
 create table core.charger_names (
   partner_id uuid        not null,
   owner_id   uuid        not null default private.owner_id(),
   party      text        not null default '',
   kind       text        not null,
   value      text        not null,
+  since      timestamptz not null default private.now(),
+  until      timestamptz,
   charger_id uuid        not null,
   evse_no    int,
-  ended_at   timestamptz,
-  given_up   boolean     not null default false,
-  constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, charger_id),
+  constraint charger_names_pkey primary key (partner_id, owner_id, kind, value, party, since),
+  constraint charger_names_one_at_a_time exclude using gist
+    (partner_id with =, owner_id with =, kind with =, value with =, party with =, tstzrange(since, until) with &&),
   constraint charger_names_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
   constraint charger_names_kind_known check (kind in ('external_ref', 'evse_uid', 'evse_id', 'meter_id')),
   constraint charger_names_value_length check (length(value) between 1 and 120),
   constraint charger_names_party_length check (length(party) <= 40),
-  constraint charger_names_evse_no_range check (evse_no between 1 and 100)
+  constraint charger_names_evse_no_range check (evse_no between 1 and 100),
+  constraint charger_names_span check (until > since)
 );
 comment on table core.charger_names is
-  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1). value is as private.charger_name_value '
+  'What a CPO client calls a charger, or an EVSE of it (evse_no, from 1), from since on and before until. A session is '
+  'meant by the name as it was at its start; before the first span, the first. value is as private.charger_name_value '
   'writes it. Kept as long as the charger.';
 comment on column core.charger_names.party is 'The party of a hub that uses the name, NL-TNM; empty for all.';
-comment on column core.charger_names.ended_at is
-  'When the charger lost the name: it still means the charger for sessions that began earlier. Null while it stands.';
-comment on column core.charger_names.given_up is
-  'It was taken from a charger that stayed: it means this charger only for sessions that the charger has under the '
-  'name.';
--- serves: name_taken
-create unique index charger_names_standing on core.charger_names (partner_id, owner_id, kind, value, party)
-    where ended_at is null;
+comment on column core.charger_names.until is 'When the charger lost the name. Null while it stands.';
 -- serves: the names of a charger
-create index charger_names_charger on core.charger_names (partner_id, charger_id);
+create index charger_names_charger on core.charger_names (charger_id);
 select private.enable_tenant_policy('core.charger_names', 'select, insert, update, delete');
 
 create table core.charging_evidence (
@@ -75,7 +74,7 @@ comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
-create index charging_evidence_session on core.charging_evidence (partner_id, charger_id, session_id);
+create index charging_evidence_session on core.charging_evidence (session_id);
 select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
 
 create table core.parked_charging (
@@ -83,16 +82,16 @@ create table core.parked_charging (
   id          uuid        not null default gen_random_uuid(),
   owner_id    uuid        not null default private.owner_id(),
   source      text        not null,
-  told_as     text        not null,
+  known_as    text        not null,
   external_id text,
   party       text        not null default '',
   names       text[]      not null,
   item        jsonb       not null,
   reason      text        not null,
   received_at timestamptz not null default private.now(),
-  judge_at    timestamptz,
+  retry_at    timestamptz,
   constraint parked_charging_pkey primary key (partner_id, id),
-  constraint parked_charging_told_key unique (partner_id, owner_id, told_as, source),
+  constraint parked_charging_known_as_key unique (partner_id, owner_id, known_as, source),
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
@@ -101,20 +100,20 @@ create table core.parked_charging (
 comment on table core.parked_charging is
   'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal '
   'data.';
-comment on column core.parked_charging.told_as is
+comment on column core.parked_charging.known_as is
   'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and '
   'start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
 comment on column core.parked_charging.item is
-  'The session for private.ingest_charging_sessions, without a charger. With the words of the source.';
-comment on column core.parked_charging.judge_at is
+  'The session for private.store_sessions, without a charger. With the words of the source.';
+comment on column core.parked_charging.retry_at is
   'When the worker looks for its charger again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (partner_id, owner_id, judge_at) where judge_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at) where retry_at is not null;
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
@@ -184,25 +183,3 @@ comment on column core.uploads.columns is 'Each heading of the file with the fie
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
 select private.enable_tenant_policy('core.uploads', 'select, insert, delete');
-
-create type private.named_charger as (
-  place         int,
-  party         text,
-  started_at    timestamptz,
-  charger_id    uuid,
-  external_ref  text,
-  serial_number text,
-  evse_uid      text,
-  evse_id       text,
-  meter_id      text,
-  ended_at      timestamptz);
-comment on type private.named_charger is 'The names by which a source means the charger of the item at this place.';
-
-create type private.found_charger as (place int, charger_id uuid, evse_no int, reason text, moved boolean);
-comment on type private.found_charger is
-  'The charger and EVSE that were meant, or why we cannot tell: unknown_charger, ambiguous_charger, charger_removed. '
-  'moved: by a name that it gave up.';
-
-create type private.told_name as (place int, started_at timestamptz, rank int, ended_at timestamptz);
-comment on type private.told_name is
-  'An item that gives a name: its place, when its session began and ended, and which of its names it is.';

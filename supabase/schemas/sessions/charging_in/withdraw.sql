@@ -6,41 +6,48 @@ create function private.withdraw_charging_sessions(sessions uuid[], document jso
 language plpgsql
 as $$
 declare
-  chosen  core.charging_sessions[];
-  changes private.charging_session_change[];
+  changed jsonb;
 begin
-  -- in the order of private.ingest_charging_sessions
+  -- in the order of private.store_sessions
   perform from core.chargers h
     where h.partner_id = private.partner_id()
       and h.id = any (array(select s.charger_id from core.charging_sessions s where s.partner_id = private.partner_id()
                             and s.id = any (sessions)))
     order by h.id for no key update;
-  chosen := array(
-    select s from core.charging_sessions s
-     where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags));
   perform from core.connections c
-    where c.partner_id = private.partner_id() and c.id = any (array(select s.connection_id from unnest(chosen) s))
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select s.connection_id from core.charging_sessions s
+                             where s.partner_id = private.partner_id() and s.id = any (sessions)))
     order by c.id for no key update;
-  with written as (
+  with chosen as materialized (
+    select s.* from core.charging_sessions s
+     where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags)
+  ), written as (
     update core.charging_sessions s
        set flags = private.own_flags(s.flags) || '{withdrawn}'::text[]
            || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end,
            received_at = private.now()
-      from unnest(chosen) o
+      from chosen o
      where s.partner_id = o.partner_id and s.charger_id = o.charger_id and s.id = o.id
-    returning s as session, o)
-  select array_agg(row(w.session, w.o)::private.charging_session_change) into changes from written w;
-  insert into core.replaced_charging_sessions
-    (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
-    from unnest(chosen) o where o.ended_at is not null;
-  insert into core.charging_evidence
-    (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
-     document_sha256, sent_sha256)
-  select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
-      nullif(current_setting('app.request_id', true), ''),
-         document, sha256(convert_to(document::text, 'UTF8')), sent_sha256
-    from unnest(chosen) o;
-  perform private.total_charging_sessions(private.judge_charging_sessions(changes));
-  return array(select o.id from unnest(chosen) o);
+  ), replaced as (
+    insert into core.replaced_charging_sessions
+      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      from chosen o where o.ended_at is not null
+  ), evidence as (
+    insert into core.charging_evidence
+      (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
+       document_sha256, sent_sha256)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
+           nullif(current_setting('app.request_id', true), ''), document,
+           sha256(convert_to(document::text, 'UTF8')), sent_sha256
+      from chosen o
+  )
+  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
+                                      'ended_at', o.ended_at, 'old_started_at', o.started_at,
+                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
+  if changed is not null then
+    perform private.total_sessions(private.judge_sessions(changed));
+  end if;
+  return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;

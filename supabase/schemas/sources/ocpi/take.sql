@@ -29,17 +29,14 @@ create function private.park_cdrs(owner uuid, sessions jsonb) returns void
 language plpgsql
 as $$
 begin
-  perform private.park_charging(owner, array(
-    select row(null, null, owner, 'ocpi', s.item ->> 'external_id', s.item ->> 'external_id',
-               s.item ->> 'party', n.names,
-               (s.item - '{place,park}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
-                 'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), ''))),
-                     s.item ->> 'park', null, null)::core.parked_charging
-      from jsonb_array_elements(sessions) s (item)
-     cross join lateral (
-       select array_agg(t.kind || ':' || t.value order by t.rank) as names
-         from private.names_told(row(0, s.item ->> 'party', null, null, null, null, s.item ->> 'evse_uid',
-                                     s.item ->> 'evse_id', s.item ->> 'meter_id', null)::private.named_charger) t) n));
+  perform private.park_sessions(owner, (
+    select jsonb_agg(jsonb_build_object(
+             'source', 'ocpi', 'known_as', e.item -> 'external_id', 'external_id', e.item -> 'external_id',
+             'party', e.item -> 'party', 'names', f.names, 'reason', e.item -> 'park',
+             'item', (e.item - '{place,park}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
+               'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+      from jsonb_array_elements(sessions) with ordinality e (item, n)
+      join private.resolve_chargers(owner, sessions) f on f.n = e.n));
 end $$;
 
 -- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
@@ -50,16 +47,16 @@ declare
   credit record;
 begin
   for credit in
-    select c.party || ':' || c.credit_of as told, c.document, c.sent_sha256
+    select c.party || ':' || c.credit_of as external_id, c.document, c.sent_sha256
       from jsonb_to_recordset(credits) as c (party text, credit_of text, document jsonb, sent_sha256 text) order by 1
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi'
-         and p.told_as = credit.told;
+         and p.known_as = credit.external_id;
     perform private.withdraw_charging_sessions(array(
       select s.id from core.charging_sessions s
-       where s.partner_id = private.partner_id() and s.external_id = credit.told and s.source = 'ocpi'
+       where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
            and s.owner_id = private.owner_id()),
       credit.document, decode(credit.sent_sha256, 'hex'));
   end loop;
@@ -135,8 +132,7 @@ begin
   if fresh <> '[]' then
     parked := parked || coalesce((
       select jsonb_agg(f.item || '{"park": "ambiguous_charger"}')
-        from jsonb_to_recordset(private.deliver_named_sessions(link.owner_id, fresh)) as r (place int,
-            status text, reason text)
+        from private.store_client_sessions(link.owner_id, fresh) r
         join jsonb_array_elements(fresh) f (item) on (f.item ->> 'place')::int = r.place
        where r.status = 'rejected' and r.reason = 'ambiguous_charger'), '[]');
   end if;

@@ -36,7 +36,7 @@ begin
   return told;
 end $$;
 
--- A transaction as an item of private.ingest_charging_sessions. The end of the register counts; if it is missing, 0 or
+-- A transaction as an item of private.store_sessions. The end of the register counts; if it is missing, 0 or
 -- more than 10 Wh below the start, the largest value does. Without any reading it is no_end.
 create function private.ocpp_session(told core.ocpp_transactions) returns jsonb
 language plpgsql
@@ -68,7 +68,7 @@ begin
     'charger_id', told.charger_id,
     'source', 'ocpp',
     'external_id', coalesce(told.told_id, '1.6:' || told.id),
-    'connector', coalesce(told.connector, 1),
+    'connector', told.connector,
     'started_at', coalesce(told.started_at, private.earlier_ocpp(told.first_at, told.begin_at)),
     'ended_at', told.ended_at,
     'wh', coalesce(wh, 0),
@@ -356,11 +356,31 @@ begin
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  -- a serial number of another active charger stays there: no EAN and month is booked twice anyway
-  if charger.serial_number is null and charger.brand is not null and serial ~ '^[^[:space:]a-z]{1,64}$'
-     and private.reserve_serial_number(charger.brand, serial) then
-    update core.chargers h set serial_number = serial where h.partner_id = charger.partner_id and h.id = charger.id;
+  perform private.take_boot_serial(charger, serial);
+end $$;
+
+-- Gives a charger the serial number that it named, if it has none. While another active registration has that number,
+-- the sessions of this one are other_registration: counts_from is infinity.
+create function private.take_boot_serial(charger core.chargers, serial text) returns void
+language plpgsql
+as $$
+declare
+  since timestamptz := charger.counts_from;
+begin
+  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true or serial = charger.serial_number then
+    return;
+  elsif not private.reserve_serial_number(charger.brand, serial) then
+    since := 'infinity';
+  elsif charger.serial_number is null then
+    since := private.succeed_charger(charger.brand, serial);
+  elsif since = 'infinity' then
+    since := private.succeed_charger(charger.brand, charger.serial_number);
   end if;
+  update core.chargers h
+     set counts_from = since,
+         serial_number = case when since = 'infinity' then h.serial_number else coalesce(h.serial_number, serial) end
+   where h.partner_id = charger.partner_id and h.id = charger.id
+     and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
 end $$;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values.
@@ -421,6 +441,9 @@ declare
 begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
+  -- whoever had the serial number of this charger may have it no longer
+  perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
+    where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     told := null;
     item := null;
@@ -441,7 +464,7 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.ingest_charging_sessions(items);
+    perform private.store_sessions(items);
   end if;
   return json_build_object('ids', ids);
 end $$;
@@ -457,16 +480,14 @@ declare
   given_up int;
 begin
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
-    from (select t.partner_id, t.charger_id, coalesce(t.told_id, '1.6:' || t.id) as external_id
+    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.told_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
              select from core.ocpp_transactions l
               where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
                   and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.charger_id = lost.charger_id and s.source = 'ocpp'
-       and s.external_id = lost.external_id
-     and not 'no_end' = any (s.flags);
+   where s.partner_id = lost.partner_id and s.id = lost.id and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
   return given_up;
 end $$;

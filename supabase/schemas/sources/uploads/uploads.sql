@@ -58,7 +58,7 @@ end $$;
 -- Stores the months of a file, each row judged by itself: {upload_id, items: [{place, sheet_row, cpo_external_ref, ean,
 -- connection_id, period, total_kwh, session_count, document}]} to [{row, sheet_row, status, reason?, connection_id?,
 -- period}]. As api.ingest_months, for many connections at once.
-create function private.deliver_months_of_file(input jsonb) returns jsonb
+create function private.store_months_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
 declare
@@ -134,20 +134,17 @@ end $$;
 
 -- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
 -- session_id?, status, …}].
-create function private.deliver_sessions_of_file(input jsonb) returns jsonb
+create function private.store_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
-declare
-  results constant private.charging_session_result[] := private.store_named_sessions(
-    private.client_id(), input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
-                                                              'sent_sha256', input -> 'sha256'));
 begin
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-             'row', d.place, 'sheet_row', d.sheet_row, 'session_id', d.told_id, 'status', d.status, 'reason', d.reason,
-             'charging_session_id', d.charging_session_id, 'flags', d.flags, 'counted', d.counted, 'not_counted',
-                 d.not_counted))), '[]')
-      from private.delivered_sessions(results) d);
+             'row', s.place, 'sheet_row', s.sheet_row, 'session_id', s.source_id, 'status', s.status,
+             'reason', s.reason, 'charging_session_id', s.charging_session_id, 'flags', s.flags,
+             'counted', s.counted, 'not_counted', s.not_counted))), '[]')
+      from private.stored_sessions(input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
+                                                                        'sent_sha256', input -> 'sha256')) s);
 end $$;
 
 -- An upload as the API answers it.
@@ -207,8 +204,8 @@ begin
     newest := null;
   end if;
   begin
-    upload.results := case input ->> 'kind' when 'months' then private.deliver_months_of_file(input)
-                           else private.deliver_sessions_of_file(input) end;
+    upload.results := case input ->> 'kind' when 'months' then private.store_months_of_file(input)
+                           else private.store_sessions_of_file(input) end;
     upload.results := (
       select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's

@@ -18,7 +18,7 @@ export const ChargingSession = z
     flags: z.array(z.string()).meta({
       description:
         "Why the session does not count: negative, ends_before_start, wrong_clock, too_long (31 days), " +
-        "beyond_power, no_end, meter_disagrees, abroad, duplicate or overlapping (another session, received earlier). after_lock: it came or changed after its " +
+        "beyond_power, beyond_capacity, other_registration, no_end, meter_disagrees, abroad, duplicate or overlapping (another session, received earlier). after_lock: it came or changed after its " +
         "month was booked, and counts as energy only",
     }),
   })

@@ -94,8 +94,6 @@ export const nl = {
       "Wij kennen geen laadpaal met deze naam. Klopt de naam in uw bestand? Mail ons dan de naam, en van welke klant de laadpaal is. Daarna telt de sessie vanzelf mee.",
     charger_removed: "De laadpaal met deze naam is verwijderd.",
     ambiguous_charger: "De namen horen bij twee laadpalen.",
-    name_moved:
-      "De naam hoorde bij een andere laadpaal toen u deze sessie aanleverde. De sessie blijft bij die laadpaal.",
     no_charger: "De laadpaal ontbreekt.",
     no_account: "De klant ontbreekt.",
     account_not_found: "Wij kennen deze klant niet.",
@@ -108,9 +106,11 @@ export const nl = {
   flags: {
     negative: "de kWh zijn negatief",
     ends_before_start: "het einde ligt voor het begin",
-    wrong_clock: "de tijd ligt in de toekomst of is van voor 2010",
+    wrong_clock: "de tijd ligt in de toekomst, of lang voordat wij de laadpaal kenden",
     too_long: "de sessie duurt langer dan 31 dagen",
     beyond_power: "zoveel kWh kan de laadpaal in die tijd niet geven",
+    beyond_capacity: "er laadden meer auto's tegelijk dan de laadpaal kan",
+    other_registration: "op dat moment was de laadpaal ergens anders aangemeld",
     no_end: "het einde ontbreekt",
     meter_disagrees: "de kWh en de meterstanden kloppen niet met elkaar",
     abroad: "de laadpaal staat niet in Nederland",

@@ -57,7 +57,7 @@ export class UploadFault<Code extends FaultCode = FaultCode> extends Error {
   }
 }
 
-/** A row as SQL stores it: of months by the customer, of sessions as private.deliver_named_sessions takes it. */
+/** A row as SQL stores it: of months by the customer, of sessions as private.store_client_sessions takes it. */
 type Judged = { place: number; sheet_row: number; [field: string]: unknown };
 /** A row that cannot be stored; `column` is the sheet's own heading of what is wrong. */
 type Rejected = {

@@ -1,6 +1,6 @@
 /**
  * Reads a CDR of OCPI 2.2.1 (module `cdrs`, document 2.2.1-d2): what it says about a charging session, for
- * `private.deliver_named_sessions`. It knows no database and no connection. Only the fields that we use must be right.
+ * `private.store_client_sessions`. It knows no database and no connection. Only the fields that we use must be right.
  */
 import { createHash } from "node:crypto";
 import { z } from "#shared/foundation/zod.ts";
@@ -173,7 +173,7 @@ type ReadCdr = {
   | { kind: "credit"; credit_of: string }
 );
 
-/** A session as `private.deliver_named_sessions` takes it. Times are null where the platform does not know them: then it is parked. */
+/** A session as `private.store_client_sessions` takes it. Times are null where the platform does not know them: then it is parked. */
 type CdrSession = {
   source: "ocpi";
   /** `NL-TNM:` and the CDR's id. */

@@ -1,0 +1,222 @@
+-- Judges sessions beside others of their charger: each kWh counts once, and a charger gives no more than it can.
+
+-- Sessions of a charger that end, and have a moment in common with this span, or begin or end within five minutes of
+-- it. Only what lasts longer than a day may have begun more than a day before.
+create function private.sessions_near(charger uuid, since timestamptz, until timestamptz)
+returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger
+     and s.started_at >= least(since, until) - interval '1 day 5 minutes'
+     and s.started_at <= greatest(since, until) + interval '5 minutes'
+     and greatest(s.started_at, s.ended_at) >= least(since, until) - interval '5 minutes'
+  union all
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger
+     and s.ended_at - s.started_at > interval '24 hours'
+     and s.started_at > least(since, until) - interval '32 days'
+     and s.started_at < least(since, until) - interval '1 day 5 minutes'
+     and s.ended_at >= least(since, until) - interval '5 minutes';
+end;
+
+-- What came before a session of a charger, overlaps it and could be true. Whether it counts does not matter.
+create function private.sessions_before(charger uuid, arrived bigint, began timestamptz, ended timestamptz)
+returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger
+     and o.started_at > began - interval '24 hours' and o.started_at < ended
+     and o.ended_at > began and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+  union all
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger
+     and o.ended_at - o.started_at > interval '24 hours'
+     and o.started_at > began - interval '31 days' and o.started_at <= began - interval '24 hours'
+     and o.started_at < ended and o.ended_at > began and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
+end;
+
+-- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
+create function private.sockets_of(charger uuid) returns int
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(nullif(count(distinct n.evse_no), 0), 2) from core.charger_names n
+           where n.partner_id = private.partner_id() and n.charger_id = charger);
+end $$;
+
+-- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
+-- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an EVSE
+-- the first to come stands. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
+-- connection_id, month}].
+create function private.judge_sessions(changed jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  judged  jsonb;
+  touched jsonb;
+  one     record;
+  pending uuid[] := '{}';
+begin
+  with news as (
+    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, started_at timestamptz,
+                                                    ended_at timestamptz, old_started_at timestamptz,
+                                                    old_ended_at timestamptz, old_month date)
+  ), looked as (
+    select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
+    union all
+    -- what a correction overlaps, or overlapped
+    select o.charger_id, o.id, false, null, null
+      from (select distinct n.charger_id, o.id
+              from news n
+             cross join lateral (
+               select n.started_at, n.ended_at union select n.old_started_at, n.old_ended_at) t (since, until)
+             cross join lateral private.sessions_near(n.charger_id, t.since, t.until) o
+             where n.old_month is not null and o.ended_at is not null) o
+     where not exists (select from news n where n.session_id = o.id)
+  ), verdict as materialized (
+    select l.changed, l.old_month, s.charger_id, s.id, s.connection_id, s.month, s.counted, s.flags, s.ended_at,
+           private.own_flags(s.flags)
+           || case when s.ended_at is null then '{}'::text[]
+                   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or
+                   -- 0.1 kWh. A duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+                   when exists (
+                     select from (
+                       -- more than 300 that begin within ten minutes are no charges
+                       select near.* from core.charging_sessions near
+                        where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
+                          and near.started_at >= s.started_at - interval '5 minutes'
+                          and near.started_at <= s.started_at + interval '5 minutes'
+                        order by near.started_at limit 300) o
+                      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+                        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
+                        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
+                             or 'duplicate' = any (s.flags))
+                        -- short sessions of one source may follow each other so closely
+                        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
+                        and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+                   then '{duplicate}'
+                   when exists (
+                     select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                      where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+                   then '{overlapping}'
+                   when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
+                   else '{}' end as judged,
+           -- what came after the lock, and was withdrawn since, was never booked
+           not 'withdrawn' = any (s.flags) or exists (
+             select from core.replaced_charging_sessions r
+              where r.partner_id = s.partner_id and r.session_id = s.id
+                and not 'after_lock' = any (r.flags)) as booked,
+           s.ended_at is not null and h.mid_eligible is true and exists (
+             select from core.delivered_months d
+              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked,
+           h.user_id is null as noted, h.owner_id,
+           case when s.ended_at is null then false
+                when 'beyond_capacity' = any (s.flags) then true
+                when exists (
+                  select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                   where o.connector <> s.connector)
+                then (select count(*) >= private.sockets_of(s.charger_id)
+                        from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at))
+                else false end as crowded
+      from looked l
+     cross join lateral (
+       select * from core.charging_sessions s
+        where s.partner_id = private.partner_id() and s.id = l.session_id limit 1) s
+     cross join lateral (
+       select * from core.chargers h
+        where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
+  ), flagged as (
+    select v.*, v.judged
+           || case when v.booked
+                    and ('after_lock' = any (v.flags) or v.locked and (v.changed or not v.counted and v.judged = '{}'))
+                   then '{after_lock}'::text[] else '{}' end as new_flags
+      from verdict v
+  ), noted as (
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select private.partner_id(), f.owner_id, f.charger_id, f.id from flagged f
+     where f.noted and (f.changed or f.flags <> f.new_flags)
+  )
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'session_id', f.id, 'flags', f.new_flags,
+                                      'differs', f.flags <> f.new_flags, 'changed', f.changed, 'crowded', f.crowded))
+           filter (where f.flags <> f.new_flags or f.crowded),
+         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+           filter (where f.changed or f.flags <> f.new_flags)
+         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id,
+                                                  'month', f.old_month)) filter (where f.old_month <> f.month), '[]')
+    into judged, touched from flagged f;
+  for one in
+    select * from jsonb_to_recordset(judged) as j (charger_id uuid, session_id uuid, flags text[], differs boolean,
+                                                   changed boolean, crowded boolean)
+  loop
+    if one.differs then
+      update core.charging_sessions s set flags = one.flags
+       where s.partner_id = private.partner_id() and s.id = one.session_id;
+    end if;
+    -- who came later may have a socket now, or none
+    if one.crowded then
+      pending := pending || one.session_id;
+    elsif not one.changed then
+      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.session_id) l);
+    end if;
+  end loop;
+  return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
+end $$;
+
+-- Later arrivals at the charger of a session that overlap it.
+create function private.sessions_after(charger uuid, session uuid) returns setof core.charging_sessions
+language sql stable
+begin atomic
+  select l.* from core.charging_sessions s
+   cross join lateral private.sessions_near(charger, s.started_at, s.ended_at) l
+   where s.partner_id = private.partner_id() and s.id = session
+     and l.arrival > s.arrival and l.started_at < s.ended_at and l.ended_at > s.started_at;
+end;
+
+-- Flags sessions that need one socket more than their charger has, in the order in which they came. Because a session
+-- has at most power_kw, the charger then gives no more than its sockets. Returns months as private.judge_sessions.
+create function private.judge_capacity(pending uuid[]) returns jsonb
+language plpgsql
+as $$
+declare
+  touched jsonb := '[]';
+  one     core.charging_sessions;
+  full_at boolean;
+begin
+  loop
+    select s.* into one from core.charging_sessions s
+     where s.partner_id = private.partner_id() and s.id = any (pending) order by s.arrival limit 1;
+    exit when not found;
+    pending := array_remove(pending, one.id);
+    continue when not one.flags <@ '{beyond_capacity,after_lock}';
+    with counted as (
+      select o.started_at, o.ended_at
+        from private.sessions_before(one.charger_id, one.arrival, one.started_at, one.ended_at) o
+       where o.flags <@ '{after_lock}'
+    )
+    select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
+      from (select (select count(*) from counted o
+                     where o.started_at <= greatest(c.started_at, one.started_at)
+                       and o.ended_at > greatest(c.started_at, one.started_at)) as open from counted c) t;
+    if full_at <> ('beyond_capacity' = any (one.flags)) then
+      update core.charging_sessions s
+         set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
+                     || case when 'after_lock' = any (s.flags) or not full_at and exists (
+                               select from core.delivered_months d
+                                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                                  and d.period = s.month) then '{after_lock}'::text[] else '{}' end
+       where s.partner_id = one.partner_id and s.id = one.id;
+      insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+      select h.partner_id, h.owner_id, h.id, one.id from core.chargers h
+       where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
+      touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
+                                               'month', one.month);
+      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.id) l);
+    end if;
+  end loop;
+  return touched;
+end $$;

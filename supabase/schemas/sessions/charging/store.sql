@@ -1,0 +1,186 @@
+-- Charging sessions: one function stores them, from any source, and adds up the months in the same transaction.
+
+-- The flags that other sessions and locks give; the rest a session has by its own words and its charger.
+create function private.own_flags(flags text[]) returns text[]
+language sql immutable
+return array_remove(array_remove(array_remove(array_remove(
+         flags, 'overlapping'), 'duplicate'), 'beyond_capacity'), 'after_lock');
+
+-- The last end at an EVSE before a moment, at most 24 hours before it. A charger that told only the end of a charge
+-- drew its energy since.
+create function private.idle_since(charger uuid, evse int, moment timestamptz, external_id text) returns timestamptz
+language sql stable
+as $$
+  select coalesce(max(s.ended_at), moment - interval '24 hours')
+    from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger and s.connector = evse
+     and s.started_at between moment - interval '31 days' and moment
+     and s.ended_at between moment - interval '24 hours' and moment
+     and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
+$$;
+
+-- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
+-- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
+-- changes something leaves the words of its source as evidence.
+--
+-- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
+-- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
+create function private.store_sessions(items jsonb, shared jsonb default '{}', resolved jsonb default '[]')
+returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
+               flags text[])
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  chargers constant uuid[] := array(select distinct r.charger_id from private.read_sessions(items, shared, resolved) r
+                                     where r.reason is null);
+  now      constant timestamptz := private.now();
+  outcome  jsonb;
+  seen     record;
+begin
+  -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
+    order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = private.partner_id()
+      and c.id = any (array(select h.connection_id from core.chargers h
+                             where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
+    order by c.id for no key update;
+  with item as (
+    select r.*, max(r.n) filter (where r.reason is null)
+                  over (partition by r.session_id) as latest
+      from private.read_sessions(items, shared, resolved) r
+  ), beside as materialized (
+    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
+           s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
+           s.received_at as old_received_at,
+           i.names <@ s.names as called_so,
+           case when h.id is null then 'rejected'
+                when i.n < i.latest then 'superseded'
+                when s.id is null then 'created'
+                -- late news of a charge that has ended since does not open it again
+                when (s.ended_at is null or i.ended_at is not null)
+                 and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
+                      s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
+                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status, i.meter_id,
+                                       i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
+                else 'unchanged' end as outcome
+      from item i
+      left join lateral (
+        select * from core.chargers h
+         where i.reason is null and h.partner_id = private.partner_id() and h.id = i.charger_id limit 1) h on true
+      left join lateral (
+        select * from core.charging_sessions s
+         where h.id is not null and s.partner_id = private.partner_id() and s.id = i.session_id limit 1) s on true
+     cross join lateral (
+       -- why it is implausible, by its own words and its charger
+       select array_remove(array[
+         case when i.wh < 0 then 'negative' end,
+         case when i.ended_at < i.started_at then 'ends_before_start' end,
+         -- five minutes, because clocks differ; a charger that lost the time starts again in 1970 or 2000
+         case when greatest(i.started_at, i.ended_at) > now + interval '5 minutes' or i.started_at < '2010-01-01Z'
+                or i.started_at < h.created_at - interval '400 days' and i.source <> 'sandbox' then 'wrong_clock' end,
+         case when i.ended_at - i.started_at > interval '31 days' then 'too_long' end,
+         -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger
+         -- of ours may have, 400 kW a fast one.
+         case when i.wh > coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
+                          * (extract(epoch from greatest(coalesce(i.ended_at, now)
+                             - case when i.source = 'ocpp' and i.started_at = i.ended_at
+                                    then private.idle_since(i.charger_id, i.connector, i.ended_at, i.external_id)
+                                    else i.started_at end,
+                             interval '0')) + 60) / 3600
+              then 'beyond_power' end,
+         case when 'no_end' = any (i.source_flags) then 'no_end' end,
+         -- over 1 % and 0.1 kWh
+         case when 'meter_disagrees' = any (i.source_flags)
+                or abs(i.meter_end_wh - i.meter_start_wh - i.wh) > greatest(100, 0.01 * i.wh)
+              then 'meter_disagrees' end,
+         case when 'abroad' = any (i.source_flags) then 'abroad' end,
+         case when i.started_at < h.counts_from or i.started_at >= h.counts_until
+                or i.ended_at > h.counts_until then 'other_registration' end,
+         -- A client may tell again what it withdrew; a credited CDR stays credited.
+         case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
+       ], null) as own) f
+  ), created as (
+    insert into core.charging_sessions as s
+      (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
+       ended_at, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
+    select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.wh, b.status, b.names, b.own, now, b.meter_id,
+           b.meter_start_wh, b.meter_end_wh
+      from beside b where b.outcome = 'created'
+     order by b.started_at, b.source, b.external_id
+  ), updated as (
+    update core.charging_sessions s
+       set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
+           wh = b.wh, status = b.status, names = case when b.called_so then s.names else s.names || b.names end, received_at = now, meter_id = b.meter_id, meter_start_wh = b.meter_start_wh,
+           meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           -- what others gave is judged again, by what it was
+           flags = b.own || array(select f from unnest(s.flags) f
+                                   where f in ('duplicate', 'beyond_capacity', 'after_lock'))
+      from beside b
+     where b.outcome = 'updated' and s.partner_id = private.partner_id() and s.id = b.session_id
+  ), called as (
+    update core.charging_sessions s set names = s.names || b.names
+      from beside b
+     where b.outcome = 'unchanged' and not b.called_so and s.partner_id = private.partner_id()
+       and s.id = b.session_id
+  ), evidence as (
+    insert into core.charging_evidence
+      (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
+       document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
+           b.upload_id, b.request_id, b.document, sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, b.signed,
+           case when b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh, b.end_from,
+           now
+      from beside b where b.outcome in ('created', 'updated') and b.document is not null
+     order by b.started_at, b.n
+  ), replaced as (
+    insert into core.replaced_charging_sessions
+      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.old_month, b.old_started_at, b.old_ended_at,
+           b.old_wh, b.old_flags, b.old_received_at
+      from beside b
+     where b.outcome = 'updated' and b.old_ended_at is not null
+       and (b.old_started_at, b.old_ended_at, b.old_wh) is distinct from (b.started_at, b.ended_at, b.wh)
+  )
+  select jsonb_agg(jsonb_build_object(
+           'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
+           'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
+           'charger_id', b.charger_id, 'session_id', b.session_id,
+           'source_id', case when b.source <> 'file' then b.external_id end,
+           'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
+           'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
+           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n)
+    into outcome from beside b;
+
+  perform private.total_sessions(private.judge_sessions((
+    select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
+     where o.item ->> 'outcome' in ('created', 'updated'))));
+
+  -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
+  for seen in
+    select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
+           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1] as meter_wh
+      from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
+     where o.outcome in ('created', 'updated', 'unchanged')
+     group by o.charger_id
+  loop
+    update core.chargers h
+       set last_seen_at = greatest(h.last_seen_at, seen.at),
+           latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh
+                                  else h.latest_meter_wh end,
+           meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
+     where h.partner_id = private.partner_id() and h.id = seen.charger_id
+       and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
+  end loop;
+
+  return query
+  select o.place, o.sheet_row, o.source_id, o.outcome, o.reason, o.charger_id, s.id, s.flags
+    from jsonb_to_recordset(outcome) as o (n int, place int, sheet_row int, outcome text, reason text, charger_id uuid,
+                                           session_id uuid, source_id text)
+    left join lateral (
+      select s.id, s.flags from core.charging_sessions s
+       where o.outcome <> 'rejected' and s.partner_id = private.partner_id() and s.id = o.session_id limit 1) s on true
+   order by o.n;
+end $$;

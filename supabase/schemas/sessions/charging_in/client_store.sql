@@ -1,0 +1,237 @@
+-- Sessions that name their charger: they are stored where we know it, and parked where we do not.
+
+create function private.names_parked(owner uuid, wanted text[]) returns text[]
+language plpgsql stable security definer
+as $$
+begin
+  return array(
+    select t from unnest(wanted) t
+     where exists (select from core.parked_charging p where p.names @> array[t] and p.partner_id = private.partner_id()
+                   and p.owner_id = owner));
+end $$;
+comment on function private.names_parked(uuid, text[]) is
+  'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
+  'from being used.';
+
+create function private.parked_by_name(owner uuid, wanted text[], size int) returns uuid[]
+language plpgsql stable security definer
+as $$
+begin
+  return array(
+    select p.id from core.parked_charging p
+     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id = owner
+     order by p.received_at, p.id limit size);
+end $$;
+comment on function private.parked_by_name(uuid, text[], int) is
+  'The parked sessions of a client with one of these names, oldest first. Definer, because row-level security keeps '
+  'the index on names from being used.';
+
+-- Parks sessions that were not stored: [{n, source, known_as, external_id?, party?, names, item, reason}], one each
+-- known_as and source, and tells the client's log of names that were not parked before. At most 200,000 a client:
+-- parked_limit.
+create function private.park_sessions(owner uuid, parked jsonb) returns void
+language plpgsql
+as $$
+declare
+  sent constant text[] := array(
+    select distinct n from jsonb_to_recordset(parked) as p (names text[]) cross join lateral unnest(p.names) n);
+  news text[];
+begin
+  if (select count(*) from (
+        select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
+         limit 200000) p) + jsonb_array_length(parked) > 200000 then
+    perform private.refuse('parked_limit');
+  end if;
+  news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
+  insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
+                                         reason, retry_at)
+  -- the worker looks again in a minute, because somebody may be storing a name of the charger now
+  select private.partner_id(), owner, n.source, n.known_as, n.external_id, coalesce(n.party, ''), n.names, n.item,
+         n.reason, private.now() + interval '1 minute'
+    from jsonb_to_recordset(parked) as n (source text, known_as text, external_id text, party text, names text[],
+                                          item jsonb, reason text)
+   order by n.known_as, n.source
+  on conflict on constraint parked_charging_known_as_key do update
+     set names = excluded.names, item = excluded.item, reason = excluded.reason, received_at = excluded.received_at,
+         retry_at = excluded.retry_at
+   where (p.names, p.item, p.reason) is distinct from (excluded.names, excluded.item, excluded.reason);
+  if news <> '{}' then
+    perform private.append_event(private.partner_id(), owner, 'charging.parked', null, jsonb_build_object(
+      'names', (select jsonb_agg(jsonb_build_object('kind', split_part(n, ':', 1),
+                                                    'value', substr(n, strpos(n, ':') + 1))) from unnest(news[:20]) n),
+      'name_count', cardinality(news)));
+  end if;
+end $$;
+
+-- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
+-- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
+-- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id.
+-- Answers as private.store_sessions; status may be parked too.
+create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
+returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
+               flags text[])
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  resolved  jsonb;
+  parked jsonb;
+begin
+  perform private.hold_names(owner);
+  resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
+  with missed as materialized (
+    select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
+           -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
+           case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
+                                                                     e.item ->> 'evse_no', e.item ->> 'started_at')
+                when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
+                else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
+      from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
+      join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
+     where f.waits
+  ), last as (
+    -- items with the same known_as, or the same id and start, are one session: the last item counts
+    select distinct on (m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at') m.*
+      from (select distinct on (m.source, m.known_as) m.* from missed m order by m.source, m.known_as, m.n desc) m
+     order by m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at', m.n desc
+  )
+  select jsonb_agg(jsonb_build_object(
+           'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
+           'names', l.names, 'reason', l.reason,
+           'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
+             'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+    into parked from last l;
+  return query
+  select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
+         r.session_id, r.flags
+    from private.store_sessions(items, shared, resolved) with ordinality
+           r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
+    left join jsonb_to_recordset(resolved) as f (n int, waits boolean) on f.n = r.n
+   order by r.n;
+  if parked is not null then
+    perform private.park_sessions(owner, parked);
+  end if;
+  -- a session with the same id and start, parked under other names, has these names now
+  if exists (select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner) then
+    delete from core.parked_charging p
+     where p.partner_id = private.partner_id() and p.id = any (array(
+       select k.id
+         from jsonb_array_elements(items) with ordinality e (item, n)
+         join jsonb_to_recordset(resolved) as f (n int, reason text, waits boolean) on f.n = e.n
+        cross join lateral (
+          select k.* from core.parked_charging k
+           where k.partner_id = private.partner_id() and k.owner_id = owner and k.source = e.item ->> 'source'
+             and k.external_id = e.item ->> 'external_id' limit 1000) k
+        where (f.reason is null or f.waits)
+          and (k.source = 'ocpi'
+               or private.as_moment(k.item ->> 'started_at') = private.as_moment(e.item ->> 'started_at'))
+          and not exists (
+            select from jsonb_to_recordset(parked) as w (known_as text) where w.known_as = k.known_as)));
+  end if;
+end $$;
+
+-- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
+create function private.retry_parked(owner uuid, chosen uuid[]) returns int
+language plpgsql
+as $$
+declare
+  parked jsonb;
+  resolved  jsonb;
+  ready  jsonb;
+  gone   uuid[];
+begin
+  perform private.hold_names(owner);
+  select jsonb_agg(p.item || jsonb_build_object('id', p.id, 'parked_at', p.received_at, 'stays', p.reason = 'no_times',
+                                                'external_id', p.external_id, 'party', p.party, 'names', p.names)
+                   order by p.received_at, p.id) into parked
+    from (select p.* from core.parked_charging p
+           where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
+           order by p.received_at, p.id for update skip locked) p;
+  resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, parked) f);
+  with known as (
+    select i.item, (i.item ->> 'id')::uuid as id, f.charger_id,
+           coalesce(f.evse_no, (i.item ->> 'evse_no')::int) as evse_no
+      from jsonb_array_elements(parked) with ordinality i (item, n)
+      join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int) on f.n = i.n
+     where f.charger_id is not null and not (i.item ->> 'stays')::boolean
+  ), named as (
+    select k.*, coalesce(k.item ->> 'external_id',
+                         coalesce(k.evse_no, 1) || '@' || (k.item ->> 'started_at')) as external_id from known k
+  ), late as (
+    -- a session that was stored after this one was parked stays as it is
+    select n.*, exists (
+             select from core.charging_sessions s
+              where s.partner_id = private.partner_id()
+                and s.id = private.session_id(n.charger_id, n.item ->> 'source', n.external_id)
+                and s.received_at > (n.item ->> 'parked_at')::timestamptz) as stored_since
+      from named n
+  )
+  select array_agg(l.id) filter (where l.stored_since),
+         jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
+                                                'external_id', l.external_id, 'id', l.id)) filter (where not l.stored_since)
+    into gone, ready from late l;
+  if ready is not null then
+    gone := gone || array(
+      select (ready -> (r.n::int - 1) ->> 'id')::uuid
+        from private.store_sessions(ready) with ordinality
+               r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
+       where r.status <> 'rejected');
+  end if;
+  delete from core.parked_charging p where p.partner_id = private.partner_id() and p.id = any (gone);
+  update core.parked_charging p
+     set retry_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
+    from jsonb_array_elements(parked) with ordinality i (item, n)
+    join jsonb_to_recordset(resolved) as f (n int, reason text) on f.n = i.n
+   where p.partner_id = private.partner_id() and p.id = (i.item ->> 'id')::uuid;
+  return coalesce(cardinality(gone), 0);
+end $$;
+
+-- Stores the parked sessions with one of these names, kind:value: a thousand now, the rest by the worker.
+create function private.store_parked(owner uuid, wanted text[]) returns int
+language plpgsql
+as $$
+declare
+  chosen constant uuid[] := private.parked_by_name(owner, wanted, 1001);
+begin
+  if cardinality(chosen) > 1000 then
+    update core.parked_charging p set retry_at = private.now()
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, wanted, 200000));
+  end if;
+  return private.retry_parked(owner, chosen[:1000]);
+end $$;
+
+-- The clients that have parked sessions that are due, each found by one look into the index.
+create function private.clients_with_due_parked() returns table (partner_id uuid, owner_id uuid)
+language plpgsql stable
+as $$
+begin
+  return query
+  with recursive client as (
+    (select p.partner_id, p.owner_id from core.parked_charging p
+      where p.retry_at is not null order by p.partner_id, p.owner_id limit 1)
+    union all
+    select n.partner_id, n.owner_id
+      from client c
+     cross join lateral (
+       select p.partner_id, p.owner_id from core.parked_charging p
+        where p.retry_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        order by p.partner_id, p.owner_id limit 1) n)
+  select c.partner_id, c.owner_id from client c;
+end $$;
+
+-- Tries parked sessions of a client that are due, longest due first, a thousand at most. Returns how many it stored.
+create function private.retry_due_parked(partner uuid, owner uuid) returns bigint
+language plpgsql
+as $$
+declare
+  stored bigint;
+begin
+  -- the client itself may hold its names; others wait for no more than a second of it
+  perform set_config('lock_timeout', '1s', true), private.set_tenant_and_see_all(partner);
+  stored := private.retry_parked(owner, array(
+    select p.id from core.parked_charging p
+     where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
+     order by p.retry_at limit 1000));
+  perform private.set_tenant(null);
+  return stored;
+end $$;
