@@ -21348,14 +21348,19 @@ begin
     union all
     -- what a correction overlaps, or overlapped
     select o.charger_id, o.id, false, null, null
-      from (select distinct n.charger_id, o.id
-              from news n
-             cross join lateral (
-               select n.started_at, n.ended_at union select n.old_started_at, n.old_ended_at) t (since, until)
-             cross join lateral private.sessions_near(n.charger_id, t.since, t.until) o
-             where n.old_month is not null and o.ended_at is not null) o
+      from (select distinct g.charger_id, o.id
+              from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+                             as spans
+                      from news n
+                     cross join lateral (
+                       values (n.started_at, n.ended_at), (n.old_started_at, n.old_ended_at)) t (since, until)
+                     where n.old_month is not null and t.until is not null
+                     group by n.charger_id) g
+             cross join lateral unnest(g.spans) w
+             cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
+             where o.ended_at is not null) o
      where not exists (select from news n where n.session_id = o.id)
-  ), verdict as materialized (
+  ), verdict as (
     select l.changed, l.old_month, s.charger_id, s.id, s.connection_id, s.month, s.counted, s.flags, s.ended_at,
            private.own_flags(s.flags)
            || case when s.ended_at is null then '{}'::text[]
@@ -21626,7 +21631,7 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), beside as materialized (
+  ), beside as (
     select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
            s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
            s.received_at as old_received_at,
@@ -21805,7 +21810,7 @@ begin
     where c.partner_id = private.partner_id()
       and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
     order by c.id for no key update;
-  with month as materialized (
+  with month as (
     select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known
       from jsonb_to_recordset(months) as t (connection_id uuid, month date)
      cross join lateral (

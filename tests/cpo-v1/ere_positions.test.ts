@@ -86,7 +86,11 @@ describe("§1 the four gates", () => {
       ],
       [
         "a removed charger",
-        ({ account_id }) => world.row("update core.chargers set status = 'removed', removed_at = private.now() where account_id = $1", account_id),
+        ({ account_id }) =>
+          world.row(
+            "update core.chargers set status = 'removed', removed_at = private.now() where account_id = $1",
+            account_id,
+          ),
         "mid_charger_registered",
       ],
       [

@@ -245,7 +245,10 @@ describe("contract §3 payout prepare", () => {
     await world.done(["mandate", "revoke", customer?.connection_id ?? "", "--asked-by-customer", "--yes"]);
     expect(await world.statuses(customer as Customer)).toMatchObject({ "2026-07": "staged" });
     expect((await prepare()).reasons, "July can still be booked").toMatchObject({ [id(customer)]: "below_minimum" });
-    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where account_id = $1", id(customer));
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = private.now() where account_id = $1",
+      id(customer),
+    );
     const { batch } = await prepare();
     expect((await world.linesOf(batch.batch_id)).map(({ payee, amount_eur }) => [payee, amount_eur])).toEqual([
       [id(customer), 0.82],

@@ -729,7 +729,10 @@ describe("contract §6 who may tell", () => {
         ).body.error,
       ).toBe("charger_not_found");
 
-    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", link.charger_id);
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = private.now() where id = $1",
+      link.charger_id,
+    );
     expect(await seen()).toEqual([link.charger_id]);
     expect((await told(link.generation)).status).toBe(409);
     expect((await world.post(path, {}, token)).status).toBe(404);

@@ -88,7 +88,10 @@ describe("§4.2 what needs a partner's attention", () => {
     const charger = (id: string, set: string) =>
       world.row(`update core.chargers set ${set} where user_id = $1 returning 1`, id);
     const person = { postal_code: "1111AA" };
-    await charger(await addCustomer(world, partnerA, "oauth_consent", person), "status = 'removed', removed_at = private.now()");
+    await charger(
+      await addCustomer(world, partnerA, "oauth_consent", person),
+      "status = 'removed', removed_at = private.now()",
+    );
     await charger(await addCustomer(world, partnerA, "manual", person), "mid_eligible = false");
     for (const [status, failing] of [
       ["disabled", null],

@@ -109,7 +109,10 @@ describe("§4.4 POST /chargers", () => {
       const { status, body } = await register({ ocpp_identity }, bearer);
       expect([status, body.error]).toEqual([409, `A charger with ocpp_identity "${ocpp_identity}" already exists`]);
     }
-    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where ocpp_identity = $1", ocpp_identity);
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = private.now() where ocpp_identity = $1",
+      ocpp_identity,
+    );
     expect((await register({ ocpp_identity }, stranger)).status).toBe(201);
   });
 

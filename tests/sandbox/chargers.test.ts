@@ -413,7 +413,10 @@ describe("§8 the scheduled job", () => {
     const created = ran.reduce((sum, { sessions_synced = 0 }) => sum + sessions_synced, 0);
     expect((await sessionsOf(charger_id)).length).toBe(had + created);
     expect(created).toBeGreaterThan(0);
-    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", charger_id);
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = private.now() where id = $1",
+      charger_id,
+    );
     await world.travel(later(2 * 86_400));
     await world.work();
     expect((await sessionsOf(charger_id)).length).toBe(had + created);

@@ -242,10 +242,7 @@ describe("§6 mail", () => {
         JSON.stringify(item),
       );
     const item = { external_ref: "X", started_at: "2026-11-01T10:00:00Z" };
-    const [bad, good] = [
-      await park(world.partnerA, "no session at all"),
-      await park(world.partnerB, item),
-    ];
+    const [bad, good] = [await park(world.partnerA, "no session at all"), await park(world.partnerB, item)];
     const due = async ({ id }: { id: string }) =>
       (await world.row("select retry_at is not null as due from core.parked_charging where id = $1", id)).due;
     expect(await run()).toMatchObject({ ok: false, jobs: { parked_stored: 0, mandates_expired: 0 }, jobs_failed: 1 });

@@ -29,11 +29,13 @@ const Charger = z
       .meta({ description: "The EVSEs that have names" }),
     status: z.enum(["active", "removed"]).meta({ description: "A removed charger keeps what it charged" }),
     created_at: instant().meta({ description: "When it was registered" }),
-    counts_from: instant().nullable().meta({
-      description:
-        "Sessions that began before belong to an earlier registration of the same charger, and are not counted here; " +
-        "null if there was none",
-    }),
+    counts_from: instant()
+      .nullable()
+      .meta({
+        description:
+          "Sessions that began before belong to an earlier registration of the same charger, and are not counted here; " +
+          "null if there was none",
+      }),
     removed_at: instant().nullable().meta({ description: "When it was removed; null while it is active" }),
   })
   .meta({ id: "ClientCharger", description: "A charger of yours, with its names" });

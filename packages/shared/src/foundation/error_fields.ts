@@ -34,7 +34,9 @@ export const ERROR_FIELDS = {
   sheet_row: z.int().meta({ description: "The first such row, as the spreadsheet numbers it" }),
   value: z.string().meta({ description: "What the cell says", example: "1.234" }),
   kind: z.string().meta({ description: "Which name it is: external_ref, evse_uid, evse_id or meter_id" }),
-  started_at: z.string().meta({ description: "When the last session by this name began", example: "2026-03-10T18:00:00Z" }),
+  started_at: z
+    .string()
+    .meta({ description: "When the last session by this name began", example: "2026-03-10T18:00:00Z" }),
   ocpp_identity: z.string().meta({ description: "The ocpp_identity that is taken" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),

@@ -50,7 +50,7 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), beside as materialized (
+  ), beside as (
     select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
            s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
            s.received_at as old_received_at,

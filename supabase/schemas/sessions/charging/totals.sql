@@ -40,7 +40,7 @@ begin
     where c.partner_id = private.partner_id()
       and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
     order by c.id for no key update;
-  with month as materialized (
+  with month as (
     select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known
       from jsonb_to_recordset(months) as t (connection_id uuid, month date)
      cross join lateral (
