@@ -66,9 +66,10 @@ const series = fc.record({
 });
 const charge = fc.record({
   charger: fc.nat(),
-  evse: fc.constantFrom(1, 1, 2, 2, 3),
+  evse: fc.constantFrom<number>(1, 1, 2, 2, 3),
   step,
-  minute: fc.nat(240),
+  early: fc.constantFrom(false, false, true),
+  minute: fc.nat(150),
   minutes: fc.integer({ min: 15, max: 300 }),
   kw: fc.integer({ min: 2, max: 6 }),
   fileNamesEvse: fc.boolean(),
@@ -81,6 +82,24 @@ const seeds = fc.record({
   charges: fc.array(charge, { minLength: 1, maxLength: 5 }),
 });
 type Seeds = typeof seeds extends fc.Arbitrary<infer T> ? T : never;
+
+// TEMPORARY
+const ON: string = process.env.SESSION_ON ?? "lives moves lies assumed withdrawn";
+const simpler = (s: Seeds): Seeds => ({
+  ...s,
+  chargers: ON.includes("lives") ? s.chargers : s.chargers.map((l) => l.slice(0, 1)),
+  moves: ON.includes("moves") ? s.moves : [],
+  charges: s.charges.map((c) => ({
+    ...c,
+    evse: ON.includes("lies") ? c.evse : Math.min(c.evse, s.sockets),
+    fileNamesEvse: c.fileNamesEvse || !ON.includes("assumed"),
+    series: c.series.map((one) => ({
+      ...one,
+      namesEvse: one.namesEvse || !ON.includes("assumed"),
+      tellings: one.tellings.map((t) => ({ ...t, withdrawn: t.withdrawn && ON.includes("withdrawn") })),
+    })),
+  })),
+});
 
 const play = (model: Model, act: Act) => {
   if (act.does === "register") model.register(act.at, act.client, act.charger, act.names);
@@ -160,7 +179,8 @@ function tellings({ sockets, charges }: Seeds, then: Model): Act[] {
     const charger = each.charger % then.serials.length;
     // one more than it has sockets is a lie, and too many at once
     const evse = Math.min(each.evse, sockets + 1);
-    const start = BEGIN + each.step * STEP + 48 * HOUR + each.minute * MINUTE;
+    // one that is early may last until its charger is removed
+    const start = BEGIN + each.step * STEP + (each.early ? -2 : 48) * HOUR + each.minute * MINUTE;
     const end = start + each.minutes * MINUTE;
     const taken = driven.some(
       (other) =>
@@ -183,7 +203,7 @@ function tellings({ sockets, charges }: Seeds, then: Model): Act[] {
         if (!by) return;
         // a CDR does not change: what is corrected is another one; a charger tells once what it measured
         const changed = door === "ocpp" ? 0 : percent;
-        const id = door === "file" ? null : `C${charge}-${place}${door === "ocpi" && changed ? `-${again}` : ""}`;
+        const id = door === "file" ? null : `C${charge}S${place}T${door === "ocpi" && changed ? again + 1 : 0}`;
         const wh = Math.round(((each.kw * 1000 * each.minutes) / 60) * (1 + changed / 100));
         const told = {
           charge,
@@ -458,7 +478,8 @@ async function happen(acts: Act[], serials: string[], sockets: number) {
     const { at } = act;
     if (act.does === "tell") await deliver(at, act.door, act.told);
     else if (act.does === "withdraw" && act.source === "ocpi")
-      await cdr(at, act.client, { id: `CREDIT-${act.id}`, credit_reference_id: act.id, evse_uid: "X" });
+      await cdr(at, act.client, { id: `CREDIT-${act.id}`, credit: true,
+        credit_reference_id: act.id, evse_uid: "X" });
     else if (act.does === "withdraw")
       await call(at, "withdraw_charging_sessions", "cpo", act.client, {
         session_ids: [act.id],
@@ -497,7 +518,7 @@ async function happen(acts: Act[], serials: string[], sockets: number) {
   );
   const named = (text: string) =>
     [...rows, ...clients.map(({ connection_id }) => connection_id)].reduce(
-      (said, id, place) => said.replace(id, place < rows.length ? `row ${place}` : `client ${place - rows.length}`),
+      (said, id, place) => said.replaceAll(id, place < rows.length ? `row ${place}` : `client ${place - rows.length}`),
       text,
     );
   return { model, found: JSON.parse(named(JSON.stringify(found))) };
@@ -524,7 +545,7 @@ test("§1 each charge counts once, where the model says, and months are their su
   timeout: WORLDS * 1000 + 60_000,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(seeds, async (drawn) => {
+    fc.asyncProperty(seeds.map(simpler), async (drawn) => {
       const serials = drawn.chargers.map((_, place) => `M${count}-${place}`);
       const acts = story(drawn, serials);
       const told = () => ["", ...acts.flatMap(words)].join("\n");

@@ -73,7 +73,9 @@ export class Model {
     const told = [...given, { kind: "serial_number", value: this.serials[at.charger] as string }];
     const freed = this.parked.filter(({ client, by }) => client === at.client && told.some((name) => same(name, by)));
     this.parked = this.parked.filter((each) => !freed.includes(each));
-    for (const each of freed.sort((a, b) => a.start - b.start || (a.source < b.source ? -1 : 1)))
+    // what is freed together arrives in the order of begins
+    const key = ({ source, id }: Told) => `${source} ${id}`;
+    for (const each of freed.sort((a, b) => a.start - b.start || (key(a) < key(b) ? -1 : 1)))
       this.tell(each.heard, each);
   }
 
@@ -157,7 +159,7 @@ export class Model {
       );
       const full =
         most >= (new Set(this.spans.filter(({ at, evse }) => at === one.at && evse).map(({ evse }) => evse)).size || 2);
-      if (twice || !full) plausible.push(one);
+      plausible.push(one);
       if (!twice && !full) counted.push(one);
     }
     return counted;
