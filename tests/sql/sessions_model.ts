@@ -60,14 +60,14 @@ export class Model {
   remove(now: number, row: number) {
     const at = this.registrations[row] as Registration;
     at.until = at.removed = now;
-    for (const span of this.standing(at)) span.until = now;
+    for (const span of this.standing()) if (span.at === at) span.until = now;
   }
 
   /** Names that are given replace those of their kind, and free what waits for them. */
   name(now: number, row: number, names: Names, since = now) {
     const at = this.registrations[row] as Registration;
-    for (const span of this.standing(at))
-      if (names[span.evse ? "evses" : "external_ref"] !== undefined) span.until = now;
+    for (const span of this.standing())
+      if (span.at === at && names[span.evse ? "evses" : "external_ref"] !== undefined) span.until = now;
     const given = this.namesOf(names).map((name) => ({ ...name, at, since, until: Infinity }));
     this.spans.push(...given);
     const told = [...given, { kind: "serial_number", value: this.serials[at.charger] as string }];
@@ -165,7 +165,7 @@ export class Model {
     return counted;
   }
 
-  standing = (at: Registration) => this.spans.filter((span) => span.at === at && span.until === Infinity);
+  standing = () => this.spans.filter(({ until }) => until === Infinity);
 
   namesOf({ external_ref, evses }: Names): (Name & { evse: number | null })[] {
     const numbers = Array.from({ length: this.sockets }, (_, place) => place + 1);

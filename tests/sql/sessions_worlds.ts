@@ -1,0 +1,255 @@
+// Random worlds of chargers, for the model of sessions: who registers and names them when, and who tells which charge.
+
+import fc from "fast-check";
+import { EVSE_NAMES, Model, type Name, type Names, type Registration, type Told } from "./sessions_model.ts";
+
+export type Door = "api" | "file" | "file with ids" | "ocpi" | "ocpp";
+export type Telling = Told & { charge: number };
+export type Act = { at: number } & (
+  | { does: "register"; client: number; charger: number; names: Names }
+  | { does: "remove"; row: number }
+  | { does: "name"; row: number; names: Names; from?: number }
+  | { does: "tell"; door: Door; told: Telling[] }
+  | { does: "withdraw"; client: number; source: string; id: string }
+);
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Time goes in steps of nine days. Chargers and names change in the first hours of a step, each at a whole hour. */
+const STEP = 9 * 24 * HOUR;
+const STEPS = 12;
+export const BEGIN = Date.UTC(2026, 0, 5);
+
+const times = <T>(least: number, most: number, one: fc.Arbitrary<T>) =>
+  fc.array(one, { minLength: least, maxLength: most });
+const often = (chance: number) => fc.nat(99).map((drawn) => drawn >= 100 - chance);
+const step = fc.nat(STEPS - 1);
+
+/** What a world is made of. simple: chargers keep their registration and names, and tellings name an EVSE that there is. */
+export const seedsOf = (simple: boolean) =>
+  fc.record({
+    sockets: fc.constantFrom(1, 2, 2),
+    lies: fc.constant(simple ? 0 : 1),
+    chargers: times(
+      1,
+      3,
+      times(
+        1,
+        simple ? 1 : 3,
+        fc.record({
+          step,
+          lasts: fc.constantFrom(1, 2, 3, STEPS),
+          client: fc.nat(2),
+          external_ref: fc.boolean(),
+          evses: fc.boolean(),
+        }),
+      ),
+    ),
+    moves: times(
+      0,
+      simple ? 0 : 3,
+      fc.record({
+        step,
+        row: fc.nat(),
+        what: fc.constantFrom("external_ref" as const, "evses" as const),
+        value: fc.constantFrom(0, 1, 2, null),
+        backdated: fc.boolean(),
+      }),
+    ),
+    days: times(1, 3, step),
+    charges: times(
+      1,
+      5,
+      fc.record({
+        charger: fc.nat(),
+        // one more than there are sockets, where clients lie
+        evse: fc.integer({ min: 1, max: 3 }),
+        day: fc.nat(),
+        // may last until its charger is removed
+        early: often(30),
+        minute: fc.nat(100),
+        minutes: fc.integer({ min: 15, max: 300 }),
+        kw: fc.integer({ min: 2, max: 6 }),
+        fileNamesEvse: simple ? fc.constant(true) : fc.boolean(),
+        series: times(
+          1,
+          2,
+          fc.record({
+            teller: fc.nat(),
+            door: fc.constantFrom<Door>("api", "file with ids", "file", "ocpi", "ocpp"),
+            namesEvse: simple ? fc.constant(true) : fc.boolean(),
+            clock: fc.tuple(fc.integer({ min: -2, max: 2 }), fc.integer({ min: -2, max: 2 })),
+            tellings: times(
+              1,
+              2,
+              fc.record({
+                late: fc.constantFrom(0, 0, 0, 1, 2, 3, 6),
+                minutes: fc.nat(900),
+                percent: fc.constantFrom(0, 0, 0, 0.5, 5, -5),
+                name: fc.nat(),
+                withdrawnAfter: fc.option(fc.nat(20), { freq: 4 }),
+              }),
+            ),
+          }),
+        ),
+      }),
+    ),
+  });
+type Seeds = ReturnType<typeof seedsOf> extends fc.Arbitrary<infer T> ? T : never;
+
+export function play(model: Model, act: Act): void {
+  if (act.does === "register") model.register(act.at, act.client, act.charger, act.names);
+  else if (act.does === "remove") model.remove(act.at, act.row);
+  else if (act.does === "name") model.name(act.at, act.row, act.names, act.from);
+  else if (act.does === "withdraw") model.withdraw(act.client, act.source, act.id);
+  else for (const told of act.told) model.tell(act.at, told);
+}
+
+/** Registers, removes and names chargers. No name stands at two chargers of a client. */
+function administer({ sockets, chargers, moves }: Seeds, model: Model): Act[] {
+  const acts: Act[] = [];
+  const active = () => model.registrations.filter(({ until }) => until === Infinity);
+  const holder = (client: number, names: Names) =>
+    model
+      .standing()
+      .find((span) => span.at.client === client && model.namesOf(names).some(({ value }) => value === span.value))?.at;
+  const free = (client: number, what: keyof Names, first: number) =>
+    [first, 0, 1, 2].find((value) => !holder(client, { [what]: value }));
+  for (let now = 0; now < STEPS; now += 1) {
+    let hour = 0;
+    const add = (act: (at: number) => Act) => {
+      hour += 1;
+      const made = act(BEGIN + now * STEP + hour * HOUR);
+      acts.push(made);
+      play(model, made);
+    };
+    for (const [charger, lives] of chargers.entries()) {
+      for (const { step, lasts, client, external_ref, evses } of lives) {
+        const registered = active().find((each) => each.charger === charger);
+        if (now === step + lasts && registered) add((at) => ({ at, does: "remove", row: registered.row }));
+        if (now !== step || registered) continue;
+        const names = {
+          ...(external_ref ? { external_ref: free(client, "external_ref", charger) } : {}),
+          // a charger of one socket says so before it charges; of another we think that it has two
+          ...(evses || sockets === 1 ? { evses: free(client, "evses", charger) } : {}),
+        };
+        add((at) => ({ at, does: "register", client, charger, names }));
+      }
+    }
+    for (const { row, what, value, backdated } of moves.filter(({ step }) => step === now)) {
+      const into = active()[row % Math.max(1, active().length)];
+      const names = { [what]: value };
+      const out = into && holder(into.client, names);
+      if (!into || out === into) continue;
+      if (out) add((at) => ({ at, does: "name", row: out.row, names: { [what]: null } }));
+      // From the end of its last span. Where the charger was not there yet, or loses names by it, we have no rule.
+      const [first] = model.namesOf(names);
+      const from = Math.max(
+        ...model.spans
+          .filter((span) => span.at.client === into.client && span.value === first?.value)
+          .map(({ until }) => until),
+      );
+      const clear =
+        from > into.since &&
+        !model.standing().some(({ at, evse }) => at === into && (what === "evses") === (evse !== null));
+      add((at) => ({ at, does: "name", row: into.row, names, ...(backdated && clear ? { from } : {}) }));
+    }
+  }
+  return acts;
+}
+
+/** The names by which a door may tell a charge in truth: they meant its charger and EVSE when it began, or nothing. */
+function namesFor(
+  then: Model,
+  door: Door,
+  { client, charger }: Registration,
+  evse: number | null,
+  start: number,
+  at: number,
+): Name[] {
+  const rows = then.registrations.filter(
+    (each) => each.client === client && each.charger === charger && each.since < at,
+  );
+  const ids = (some: Registration[]) => some.map(({ row }) => ({ kind: "charger_id", value: String(row) }));
+  // a charger speaks for itself while it is registered; what it remembers from before has no rule yet
+  if (door === "ocpp") return ids(rows.filter((each) => each.since < start && at < each.removed));
+  const given = then.spans
+    .filter((span) => span.at.client === client && (span.evse === null || span.evse === evse))
+    .filter((span) => (then.meant(client, span, start)?.at.charger ?? charger) === charger)
+    .map(({ kind, value }) => ({ kind, value }));
+  if (door === "ocpi") return given.filter(({ kind }) => EVSE_NAMES.includes(kind));
+  return [...given, ...ids(rows), { kind: "serial_number", value: then.serials[charger] as string }];
+}
+
+/** Tells the charges. They begin hours from any border of a span, so that no door's clock puts one on its other side. */
+function tell({ sockets, lies, days, charges }: Seeds, then: Model): Act[] {
+  const acts: Act[] = [];
+  const charged: { charger: number; evse: number; start: number; end: number }[] = [];
+  for (const [
+    charge,
+    { charger: drawn, day, early, minute, minutes: length, kw, series, ...said },
+  ] of charges.entries()) {
+    const charger = drawn % then.serials.length;
+    const evse = Math.min(said.evse, sockets + lies);
+    const start = BEGIN + (days[day % days.length] as number) * STEP + (early ? -2 : 48) * HOUR + minute * MINUTE;
+    const end = start + length * MINUTE;
+    const near = (other: { start: number; end: number }) =>
+      start < other.end + 10 * MINUTE && other.start < end + 10 * MINUTE;
+    const registered = then.registrations.filter((each) => each.charger === charger);
+    if (
+      registered.length === 0 ||
+      charged.some((other) => other.charger === charger && other.evse === evse && near(other))
+    )
+      continue;
+    charged.push({ charger, evse, start, end });
+    for (const [place, { teller, door, namesEvse, clock, tellings }] of series.entries()) {
+      const by = registered[teller % registered.length] as Registration;
+      // A row of a file without ids is known by its EVSE: all of them name it, or none does.
+      const named = { ocpi: true, ocpp: true, file: said.fileNamesEvse, api: namesEvse, "file with ids": namesEvse }[
+        door
+      ];
+      for (const [again, { late, minutes, percent, name, withdrawnAfter }] of tellings.entries()) {
+        const at = end + (10 + minutes) * MINUTE + late * STEP + (charge * 10 + place * 3 + again) * 1000;
+        const names = namesFor(then, door, by, named ? evse : null, start, at);
+        const told = names[name % Math.max(1, names.length)];
+        if (!told) continue;
+        const { client } = by;
+        const source = door === "file with ids" ? "api" : door;
+        // a CDR that is corrected is another one, and a charger measures once
+        const id = door === "file" ? null : `C${charge}S${place}T${door === "ocpi" ? again : 0}`;
+        const wh = Math.round(((kw * 1000 * length) / 60) * (1 + (door === "ocpp" ? 0 : percent) / 100));
+        const span = { start: start + clock[0] * MINUTE, end: end + clock[1] * MINUTE };
+        acts.push({
+          at,
+          does: "tell",
+          door,
+          told: [{ charge, client, source, id, by: told, evse: named && door !== "ocpi" ? evse : null, ...span, wh }],
+        });
+        if (withdrawnAfter !== null && id !== null && door !== "ocpp")
+          acts.push({ at: at + withdrawnAfter * 24 * HOUR + 500, does: "withdraw", client, source, id });
+      }
+    }
+  }
+  return acts;
+}
+
+/** What happens in a world, in order. Tellings that follow each other come in one request, if no two of them meet. */
+export function storyOf(seeds: Seeds, serials: string[]): Act[] {
+  const then = new Model(serials, seeds.sockets);
+  const acts = [...administer(seeds, then), ...tell(seeds, then)].sort((one, other) => one.at - other.at);
+  const story: Act[] = [];
+  for (const act of acts) {
+    const last = story.at(-1);
+    const joins =
+      act.does === "tell" &&
+      last?.does === "tell" &&
+      act.door === last.door &&
+      !["ocpi", "ocpp"].includes(act.door) &&
+      last.told.every((told) =>
+        act.told.every(({ client, start }) => told.client === client && Math.abs(told.start - start) > 12 * HOUR),
+      );
+    if (joins) Object.assign(last, { at: act.at, told: [...last.told, ...act.told] });
+    else story.push(act);
+  }
+  return story;
+}
