@@ -73,10 +73,7 @@ export class Model {
     const told = [...given, { kind: "serial_number", value: this.serials[at.charger] as string }];
     const freed = this.parked.filter(({ client, by }) => client === at.client && told.some((name) => same(name, by)));
     this.parked = this.parked.filter((each) => !freed.includes(each));
-    // what is freed together arrives in the order of begins
-    const key = ({ source, id }: Told) => `${source} ${id}`;
-    for (const each of freed.sort((a, b) => a.start - b.start || (key(a) < key(b) ? -1 : 1)))
-      this.tell(each.heard, each);
+    this.tell(now, freed);
   }
 
   /** What a name meant at a moment, as far as we know now. */
@@ -96,7 +93,16 @@ export class Model {
     return spans.find(({ since, until }, place) => within(moment, place === 0 ? -Infinity : since, until));
   }
 
-  tell(now: number, told: Told) {
+  /** What comes, or is freed, together arrives in the order of begins. */
+  tell(now: number, together: (Told & { heard?: number })[]) {
+    const order = ({ source, id, evse }: Told) => `${source} ${id ?? evse ?? 1}`;
+    for (const told of together.toSorted(
+      (a, b) => a.start - b.start || (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0),
+    ))
+      this.tellOne(told.heard ?? now, told);
+  }
+
+  private tellOne(now: number, told: Told) {
     const meant = this.meant(told.client, told.by, told.start);
     const owner = this.registrations.find(
       (each) =>
