@@ -47,13 +47,13 @@ export const seedsOf = (simple: boolean) =>
     ),
     moves: times(
       0,
-      simple ? 0 : 3,
+      simple ? 0 : 4,
       fc.record({
         step,
-        row: fc.nat(),
+        row: fc.nat(11),
         what: fc.constantFrom("external_ref" as const, "evses" as const),
         value: fc.constantFrom(0, 1, 2, null),
-        backdated: fc.boolean(),
+        backdated: often(75),
       }),
     ),
     days: times(1, 2, step),
@@ -61,10 +61,10 @@ export const seedsOf = (simple: boolean) =>
       2,
       5,
       fc.record({
-        charger: fc.nat(),
+        charger: fc.nat(11),
         // one more than there are sockets, where clients lie
         evse: fc.integer({ min: 1, max: 3 }),
-        day: fc.nat(),
+        day: fc.nat(11),
         // may last until its charger is removed
         early: often(30),
         minute: fc.nat(100),
@@ -75,7 +75,7 @@ export const seedsOf = (simple: boolean) =>
           1,
           3,
           fc.record({
-            teller: fc.nat(),
+            teller: fc.nat(11),
             door: fc.constantFrom<Door>("api", "file with ids", "file", "ocpi", "ocpp"),
             namesEvse: simple ? fc.constant(true) : fc.boolean(),
             clock: fc.tuple(fc.integer({ min: -2, max: 2 }), fc.integer({ min: -2, max: 2 })),
@@ -86,7 +86,7 @@ export const seedsOf = (simple: boolean) =>
                 late: fc.constantFrom(0, 0, 1, 1, 2, 4),
                 minutes: fc.nat(900),
                 percent: fc.constantFrom(0, 0, 0, 0.5, 5, -5),
-                name: fc.nat(),
+                name: fc.nat(11),
                 withdrawn: often(15),
                 after: fc.nat(20),
               }),
@@ -97,6 +97,8 @@ export const seedsOf = (simple: boolean) =>
     ),
   });
 type Seeds = ReturnType<typeof seedsOf> extends fc.Arbitrary<infer T> ? T : never;
+
+const sourceOf = (door: Door) => (door === "file with ids" ? "api" : door);
 
 export function play(model: Model, act: Act): void {
   if (act.does === "register") model.register(act.at, act.client, act.charger, act.names);
@@ -213,6 +215,8 @@ function tell({ sockets, lies, days, charges }: Seeds, then: Model): Act[] {
       continue;
     charged.push({ charger, evse, start, end });
     for (const [place, { teller, door, namesEvse, clock, tellings }] of series.entries()) {
+      // sources use the same ids, and each source another for each series
+      const number = series.slice(0, place).filter((other) => sourceOf(other.door) === sourceOf(door)).length;
       const by = registered[teller % registered.length] as Registration;
       // A row of a file without ids is known by its EVSE: all of them name it, or none does.
       const named = { ocpi: true, ocpp: true, file: said.fileNamesEvse, api: namesEvse, "file with ids": namesEvse }[
@@ -229,9 +233,9 @@ function tell({ sockets, lies, days, charges }: Seeds, then: Model): Act[] {
         const names = namesFor(then, door, by, named ? evse : null, start, at);
         const told = names[name % Math.max(1, names.length)];
         if (!told) continue;
-        const source = door === "file with ids" ? "api" : door;
+        const source = sourceOf(door);
         // a CDR that is corrected is another one, and a charger measures once
-        const id = door === "file" ? null : `C${charge}S${place}T${door === "ocpi" ? again : 0}`;
+        const id = door === "file" ? null : `C${charge}S${number}T${door === "ocpi" ? again : 0}`;
         const wh = Math.round(((kw * 1000 * length) / 60) * (1 + (door === "ocpp" ? 0 : percent) / 100));
         const span = { start: start + clock[0] * MINUTE, end: end + clock[1] * MINUTE };
         acts.push({
@@ -260,7 +264,8 @@ export function storyOf(seeds: Seeds, serials: string[]): Act[] {
       last?.does === "tell" &&
       act.door === last.door &&
       !["ocpi", "ocpp"].includes(act.door) &&
-      act.told[0]?.client === last.told[0]?.client;
+      // a row of a file that comes twice in it, under two names that nobody knows yet, has no order
+      last.told.every((told) => act.told.every((one) => told.client === one.client && told.charge !== one.charge));
     if (joins) Object.assign(last, { at: act.at, told: [...last.told, ...act.told] });
     else story.push(act);
   }
