@@ -40,7 +40,7 @@ export const seedsOf = (simple: boolean) =>
           gap: fc.constantFrom(0, 0, 1, 2),
           lasts: fc.constantFrom(1, 2, 3, 5),
           client: fc.constantFrom(0, 0, 1, 2),
-          external_ref: often(70),
+          external_ref: often(50),
           evses: often(80),
         }),
       ),
@@ -56,7 +56,7 @@ export const seedsOf = (simple: boolean) =>
         backdated: often(75),
       }),
     ),
-    days: times(1, 2, step),
+    days: times(1, 2, fc.nat(4)),
     charges: times(
       2,
       5,
@@ -70,14 +70,14 @@ export const seedsOf = (simple: boolean) =>
         minute: fc.nat(100),
         minutes: fc.integer({ min: 15, max: 300 }),
         kw: fc.integer({ min: 2, max: 6 }),
-        fileNamesEvse: simple ? fc.constant(true) : fc.boolean(),
+        fileNamesEvse: simple ? fc.constant(true) : often(70),
         series: times(
           1,
           3,
           fc.record({
             teller: fc.nat(11),
-            door: fc.constantFrom<Door>("api", "file with ids", "file", "ocpi", "ocpp"),
-            namesEvse: simple ? fc.constant(true) : fc.boolean(),
+            door: fc.constantFrom<Door>("api", "file with ids", "file", "ocpi", "ocpp", "api"),
+            namesEvse: simple ? fc.constant(true) : often(70),
             clock: fc.tuple(fc.integer({ min: -2, max: 2 }), fc.integer({ min: -2, max: 2 })),
             tellings: times(
               1,
