@@ -1974,8 +1974,8 @@ comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the former registrations of a charger, across tenants
-create index chargers_former on core.chargers (brand, serial_number) where status = 'removed';
+-- serves: the registrations of a charger, across tenants
+create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
 -- private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
@@ -21600,6 +21600,21 @@ as $$
      and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
 $$;
 
+create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return exists (
+    select from core.chargers h
+      join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+      join core.charging_sessions s on s.charger_id = r.id
+     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days' and s.started_at < ended
+       and s.ended_at > began and s.counted);
+end $$;
+comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
+  'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
+  'it may be of any tenant; the answer does not tell whose.';
+
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence.
@@ -21678,7 +21693,9 @@ begin
               then 'meter_disagrees' end,
          case when 'abroad' = any (i.source_flags) then 'abroad' end,
          case when i.started_at < h.counts_from or i.started_at >= h.counts_until
-                or i.ended_at > h.counts_until then 'other_registration' end,
+                -- at the border of two registrations: by their clocks both may seem to have the charge
+                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '31 days')
+                   and private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
        ], null) as own) f

@@ -153,7 +153,7 @@ class Service {
     );
     if (door === "api") {
       const input = { sessions: items, sent_sha256: sha256(at), dry_run: false };
-      return this.call(at, "deliver_charging_sessions", input, client);
+      return this.call(at, "store_charging_sessions", input, client);
     }
     const upload = { upload_id: randomUUID(), kind: "sessions", sha256: sha256(at), decimal: null, file_name: "f.csv" };
     const statuses = ["created", "updated", "unchanged", "superseded", "parked", "invalid"];

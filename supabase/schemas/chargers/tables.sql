@@ -69,8 +69,8 @@ comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
--- serves: the former registrations of a charger, across tenants
-create index chargers_former on core.chargers (brand, serial_number) where status = 'removed';
+-- serves: the registrations of a charger, across tenants
+create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
 -- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
 -- private.reserve_ocpp_identity
 create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';

@@ -19,6 +19,21 @@ as $$
      and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
 $$;
 
+create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return exists (
+    select from core.chargers h
+      join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+      join core.charging_sessions s on s.charger_id = r.id
+     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days' and s.started_at < ended
+       and s.ended_at > began and s.counted);
+end $$;
+comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
+  'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
+  'it may be of any tenant; the answer does not tell whose.';
+
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence.
@@ -97,7 +112,9 @@ begin
               then 'meter_disagrees' end,
          case when 'abroad' = any (i.source_flags) then 'abroad' end,
          case when i.started_at < h.counts_from or i.started_at >= h.counts_until
-                or i.ended_at > h.counts_until then 'other_registration' end,
+                -- at the border of two registrations: by their clocks both may seem to have the charge
+                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '31 days')
+                   and private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
        ], null) as own) f
