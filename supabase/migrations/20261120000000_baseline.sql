@@ -21327,9 +21327,9 @@ begin
 end $$;
 
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
--- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an EVSE
--- the first to come stands. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
--- connection_id, month}].
+-- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
+-- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
+-- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 as $$
@@ -21512,8 +21512,8 @@ end $$;
 -- external id.
 create function private.session_id(charger uuid, source text, external_id text) returns uuid
 language sql stable
-return overlay(overlay(encode(substr(sha256(convert_to(charger::text || ' ' || source || ' ' || external_id, 'UTF8')), 1, 16),
-                              'hex') placing '8' from 13) placing '8' from 17)::uuid;
+return overlay(overlay(encode(substr(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 1, 16), 'hex')
+               placing '8' from 13) placing '8' from 17)::uuid;
 
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
@@ -21523,8 +21523,8 @@ return overlay(overlay(encode(substr(sha256(convert_to(charger::text || ' ' || s
 -- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
-               session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint, status text,
-               meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
+               session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
+               status text, meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
                source_flags text[], end_from text, document jsonb, sent_sha256 bytea, signed text[], names text[],
                client_id uuid, upload_id uuid, request_id text)
 language sql stable
@@ -21535,7 +21535,8 @@ begin atomic
            coalesce(f.charger_id, private.as_uuid(i.charger_id)) as charger,
            case when coalesce(f.evse_no, i.evse_no) is not null then coalesce(f.evse_no, i.evse_no)
                 when i.connector is null then 1
-                when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int end as evse,
+                when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int
+                end as evse,
            num_nonnulls(f.evse_no, i.evse_no, i.connector) = 0 as assumed,
            private.as_moment(i.started_at) as start, private.as_moment(i.ended_at) as finish,
            private.as_count(i.wh) as energy,
@@ -21608,8 +21609,8 @@ begin
     select from core.chargers h
       join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
       join core.charging_sessions s on s.charger_id = r.id
-     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days' and s.started_at < ended
-       and s.ended_at > began and s.counted);
+     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days'
+       and s.started_at < ended and s.ended_at > began and s.counted);
 end $$;
 comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
   'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
@@ -21658,8 +21659,8 @@ begin
                 when (s.ended_at is null or i.ended_at is not null)
                  and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
                       s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
-                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status, i.meter_id,
-                                       i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
+                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status,
+                                       i.meter_id, i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
                 else 'unchanged' end as outcome
       from item i
       left join lateral (
@@ -21711,8 +21712,9 @@ begin
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           wh = b.wh, status = b.status, names = case when b.called_so then s.names else s.names || b.names end, received_at = now, meter_id = b.meter_id, meter_start_wh = b.meter_start_wh,
-           meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           wh = b.wh, status = b.status,
+           names = case when b.called_so then s.names else s.names || b.names end, received_at = now,
+           meter_id = b.meter_id, meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
            -- what others gave is judged again, by what it was
            flags = b.own || array(select f from unnest(s.flags) f
                                    where f in ('duplicate', 'beyond_capacity', 'after_lock'))
@@ -21759,7 +21761,8 @@ begin
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   for seen in
     select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
-           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1] as meter_wh
+           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
+             as meter_wh
       from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
      where o.outcome in ('created', 'updated', 'unchanged')
      group by o.charger_id
@@ -22530,8 +22533,8 @@ end $$;
 
 -- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
--- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id.
--- Answers as private.store_sessions; status may be parked too.
+-- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256,
+-- upload_id. Answers as private.store_sessions; status may be parked too.
 create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
                flags text[])

@@ -49,9 +49,9 @@ begin
 end $$;
 
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
--- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an EVSE
--- the first to come stands. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
--- connection_id, month}].
+-- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
+-- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
+-- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 as $$

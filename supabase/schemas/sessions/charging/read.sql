@@ -4,8 +4,8 @@
 -- external id.
 create function private.session_id(charger uuid, source text, external_id text) returns uuid
 language sql stable
-return overlay(overlay(encode(substr(sha256(convert_to(charger::text || ' ' || source || ' ' || external_id, 'UTF8')), 1, 16),
-                              'hex') placing '8' from 13) placing '8' from 17)::uuid;
+return overlay(overlay(encode(substr(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 1, 16), 'hex')
+               placing '8' from 13) placing '8' from 17)::uuid;
 
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
@@ -15,8 +15,8 @@ return overlay(overlay(encode(substr(sha256(convert_to(charger::text || ' ' || s
 -- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
-               session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint, status text,
-               meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
+               session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
+               status text, meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
                source_flags text[], end_from text, document jsonb, sent_sha256 bytea, signed text[], names text[],
                client_id uuid, upload_id uuid, request_id text)
 language sql stable
@@ -27,7 +27,8 @@ begin atomic
            coalesce(f.charger_id, private.as_uuid(i.charger_id)) as charger,
            case when coalesce(f.evse_no, i.evse_no) is not null then coalesce(f.evse_no, i.evse_no)
                 when i.connector is null then 1
-                when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int end as evse,
+                when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int
+                end as evse,
            num_nonnulls(f.evse_no, i.evse_no, i.connector) = 0 as assumed,
            private.as_moment(i.started_at) as start, private.as_moment(i.ended_at) as finish,
            private.as_count(i.wh) as energy,

@@ -27,8 +27,8 @@ begin
     select from core.chargers h
       join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
       join core.charging_sessions s on s.charger_id = r.id
-     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days' and s.started_at < ended
-       and s.ended_at > began and s.counted);
+     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days'
+       and s.started_at < ended and s.ended_at > began and s.counted);
 end $$;
 comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
   'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
@@ -77,8 +77,8 @@ begin
                 when (s.ended_at is null or i.ended_at is not null)
                  and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
                       s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
-                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status, i.meter_id,
-                                       i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
+                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status,
+                                       i.meter_id, i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
                 else 'unchanged' end as outcome
       from item i
       left join lateral (
@@ -130,8 +130,9 @@ begin
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           wh = b.wh, status = b.status, names = case when b.called_so then s.names else s.names || b.names end, received_at = now, meter_id = b.meter_id, meter_start_wh = b.meter_start_wh,
-           meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           wh = b.wh, status = b.status,
+           names = case when b.called_so then s.names else s.names || b.names end, received_at = now,
+           meter_id = b.meter_id, meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
            -- what others gave is judged again, by what it was
            flags = b.own || array(select f from unnest(s.flags) f
                                    where f in ('duplicate', 'beyond_capacity', 'after_lock'))
@@ -178,7 +179,8 @@ begin
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   for seen in
     select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
-           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1] as meter_wh
+           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
+             as meter_wh
       from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
      where o.outcome in ('created', 'updated', 'unchanged')
      group by o.charger_id

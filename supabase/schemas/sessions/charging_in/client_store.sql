@@ -65,8 +65,8 @@ end $$;
 
 -- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
--- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256, upload_id.
--- Answers as private.store_sessions; status may be parked too.
+-- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256,
+-- upload_id. Answers as private.store_sessions; status may be parked too.
 create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
                flags text[])
