@@ -53,8 +53,9 @@ function kindOf(names: readonly string[]): SheetError["wrong"] {
   return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
 }
 
-/** Counts the bytes that come out, whatever the zip says of their number. */
+/** Counts the bytes that come out too, because the zip may say fewer. */
 async function readPart(part: Part, reader: Reader, budget: { left: number }, work: Work): Promise<void> {
+  if (part.size > budget.left) throw new SheetError("too_large");
   const xml = readXml(reader);
   const decoder = new TextDecoder();
   let size = 0;
