@@ -85,6 +85,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => contract.server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await gateway?.stop();
   contract.server.closeAllConnections();
   contract.server.close();
