@@ -53,17 +53,17 @@ function kindOf(names: readonly string[]): SheetError["wrong"] {
   return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
 }
 
-/** Counts the bytes that come out too, because the zip may say fewer. */
+/** Reads as many bytes as the zip says, and refuses it if others come out. */
 async function readPart(part: Part, reader: Reader, budget: { left: number }, work: Work): Promise<void> {
-  if (part.size > budget.left) throw new SheetError("too_large");
+  budget.left -= part.size;
+  if (budget.left < 0) throw new SheetError("too_large");
   const xml = readXml(reader);
   const decoder = new TextDecoder();
   let size = 0;
   try {
     for (const bytes of unpack(part)) {
       size += bytes.length;
-      budget.left -= bytes.length;
-      if (budget.left < 0) throw new SheetError("too_large");
+      if (size > part.size) throw new SheetError("broken");
       xml.write(decoder.decode(bytes, { stream: true }));
       const pause = work.pause();
       if (pause) await pause;
