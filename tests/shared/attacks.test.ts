@@ -3,7 +3,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashAddress } from "#shared/auth/tokens.ts";
 import { readCsv } from "#shared/domain/import/table.ts";
-import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 import { attempt } from "#shared/foundation/attempt.ts";
 import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
 import { clientHash } from "#shared/http/client_address.ts";
@@ -80,23 +79,11 @@ describe("input that is small to send and long to read", () => {
   ];
   test.each(csv)("a CSV of many %s is read in linear time, as its head and as its rows", async (_, unit) => {
     for (const before of ["", "email\n", "email;naam\n"])
-      await expectLinear((size) => {
+      await expectLinear(async (size) => {
         try {
-          readCsv(before + unit.repeat(size / unit.length));
+          await readCsv(before + unit.repeat(size / unit.length));
         } catch {} // that it is no CSV may be said
       }, 400_000);
-  });
-
-  test("a zip of many empty parts is refused without a look at each", async () => {
-    await expectLinear(async (size) => {
-      const parts = Array.from({ length: size }, (_, i) => {
-        const name = `p${i.toString(36)}`;
-        const local = Buffer.from(`504b0304${"00".repeat(26)}${Buffer.from(name).toString("hex")}`, "hex");
-        local.writeUInt16LE(name.length, 26);
-        return local;
-      });
-      await expect(readSheet(Buffer.concat(parts))).rejects.toMatchObject({ wrong: "broken" });
-    }, 40_000);
   });
 
   const shapes: [string, (size: number) => unknown][] = [

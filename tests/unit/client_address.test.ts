@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { readConfiguration } from "#shared/foundation/configuration.ts";
-import { clientAddress, findAddress, networkOf } from "#shared/http/client_address.ts";
+import { clientAddress, findAddress } from "#shared/http/client_address.ts";
+import { networkOf } from "#shared/values/network.ts";
 import { variables } from "../harness/environment.ts";
 
 const config = (CLIENT_ADDRESS: string) => readConfiguration(variables({ CLIENT_ADDRESS }));
@@ -57,5 +58,7 @@ describe("contract §9 the client's address", () => {
   ])("contract §9 %s is %s, counted as %s", (sent, address, network) => {
     expect(found("x-forwarded-for:1", { "x-forwarded-for": sent })).toBe(address);
     expect(networkOf(address)).toBe(network);
+    // the gateway has it as it was sent
+    expect(networkOf(sent)).toBe(network);
   });
 });

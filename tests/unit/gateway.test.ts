@@ -1,5 +1,6 @@
 // The process that keeps chargers' connections, against an HTTP server that answers as the edge function does.
 
+import { once } from "node:events";
 import { createServer } from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -56,6 +57,9 @@ class Contract {
   });
 }
 
+const handshakeOf = (identity: string) =>
+  `GET /${identity} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nAuthorization: ${basic(identity, PASSWORD)}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+
 const ANSWERED = [3, expect.any(String), expect.any(Object)];
 
 let contract: Contract;
@@ -81,6 +85,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => contract.server.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await gateway?.stop();
   contract.server.closeAllConnections();
   contract.server.close();
@@ -188,9 +193,7 @@ describe("who may connect", () => {
     const { port } = new URL(gateway.url);
     for (const identity of ["b", "c", "d"]) {
       const gone = net.connect({ port: Number(port), host: "127.0.0.1", allowHalfOpen: true });
-      gone.end(
-        `GET /${identity} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nAuthorization: ${basic(identity, PASSWORD)}\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
-      );
+      gone.end(handshakeOf(identity));
       gone.resume().on("error", () => {});
     }
     await sleep(50);
@@ -225,6 +228,59 @@ describe("who may connect", () => {
     expect(answer).toMatch(/^HTTP\/1.1 401 /);
     // straight to it, past the balancer
     expect(await refusedWith(gateway.url, "a")).toBe(0);
+  });
+
+  test("contract §6 a thousand silent connections of one IPv6 network stop no charger of another", async () => {
+    await start({ clientAddress: "proxy", mostConnections: 1 });
+    const { port } = new URL(gateway.url);
+    const from = (address: string, text = "") => {
+      const socket = net.connect(Number(port), "127.0.0.1").on("error", () => {});
+      socket.write(`PROXY TCP6 ${address} 2001:db8::1 4000 443\r\n${text}`);
+      return socket.resume();
+    };
+    // as many as the gateway has places for
+    const silent = Array.from({ length: 1_001 }, (_, n) => from(`2001:db8:0:1::${n.toString(16)}`));
+    const open = () => silent.filter(({ closed }) => !closed).length;
+    await expect.poll(open, { timeout: 10_000 }).toBe(64);
+    const charger = from("2001:db8:0:2::1", handshakeOf("a"));
+    const [answer] = await once(charger, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1.1 101 /);
+    for (const socket of [...silent, charger]) socket.destroy();
+  });
+
+  test("contract §6 a connection that sends nothing, or half a request, is ended after 10 seconds", async () => {
+    await start();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { port } = new URL(gateway.url);
+    const sockets = ["", "GET /a HTTP/1.1\r\nHost: x\r\n"].map((text) => {
+      const socket = net.connect(Number(port), "127.0.0.1").on("error", () => {});
+      socket.write(text);
+      return socket.resume();
+    });
+    const charger = await Charger.connect(gateway.url, "a");
+    vi.advanceTimersByTime(9_999);
+    await sleep(50);
+    expect(sockets.map(({ closed }) => closed)).toEqual([false, false]);
+    vi.advanceTimersByTime(1);
+    vi.useRealTimers();
+    await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual([true, true]);
+    expect(await charger.call("Heartbeat", {})).toMatchObject(ANSWERED);
+    await charger.close();
+  });
+
+  test("contract §6 two hundred chargers of one address that connect at once are all admitted", async () => {
+    await start();
+    const chargers = await Promise.all(Array.from({ length: 200 }, (_, n) => Charger.connect(gateway.url, `a${n}`)));
+    await Promise.all(chargers.map((charger) => charger.close()));
+  });
+
+  test("contract §6 the addresses of one IPv6 network are limited as one", async () => {
+    await start({ clientAddress: { header: "x-forwarded-for", entry: 1 } });
+    const attempt = (address: string) =>
+      refusedWith(gateway.url, "a", { password: "f".repeat(40), headers: { "x-forwarded-for": address } });
+    for (let n = 0; n < 10; n += 1) expect(await attempt(`2001:DB8:0:1::${n}`)).toBe(401);
+    expect(await attempt("2001:db8:0:1:ffff::")).toBe(429);
+    expect(await attempt("2001:db8:0:2::1")).toBe(401);
   });
 
   test("contract §6 the gateway says which variables are wrong, and no value", () => {
@@ -373,6 +429,42 @@ describe("messages", () => {
     expect(answers.length).toBeLessThan(65);
     await expect.poll(() => answers.length, { timeout: 4_000 }).toBe(65);
     await charger.close();
+  });
+
+  test("contract §6 after 60 messages at once a charger is answered 20 a second, and each of them", async () => {
+    await start();
+    const charger = await Charger.connect(gateway.url, "a");
+    const began = performance.now();
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => charger.call("Action", { n })));
+    const seconds = (performance.now() - began) / 1_000;
+    expect(answers).toEqual(Array(100).fill(ANSWERED));
+    expect(seconds).toBeGreaterThan(1.8);
+    expect(seconds).toBeLessThan(8);
+    await charger.close();
+  });
+
+  test("contract §6 a message of 65 fragments, or a frame that comes in hundreds of pieces, ends the connection", async () => {
+    await start();
+    const connect = (name: string) => Charger.connect(gateway.url, name);
+    const [fine, many, slow] = [await connect("a"), await connect("b"), await connect("c")];
+    const fragments = ({ socket }: Charger, count: number) => {
+      const text = JSON.stringify([2, "x", "DataTransfer", {}]).padEnd(count);
+      for (let n = 0; n < count; n += 1)
+        socket.send(n < count - 1 ? text.charAt(n) : text.slice(n), { fin: n === count - 1 });
+    };
+    fragments(fine, 64);
+    fragments(many, 65);
+    expect(await many.closed).toMatchObject({ code: 1008 });
+    await expect.poll(() => fine.frames).toMatchObject([[3, "x", {}]]);
+    // the head of a frame of 400 bytes, and some of them
+    const { _socket: raw } = slow.socket as unknown as { _socket: net.Socket };
+    raw.setNoDelay(true).write(Buffer.from([0x81, 0xfe, 0x01, 0x90, 0, 0, 0, 0]));
+    for (let n = 0; n < 300 && !raw.destroyed; n += 1) {
+      raw.write(" ");
+      await sleep(1);
+    }
+    expect(await slow.closed).toMatchObject({ code: 1008 });
+    await fine.close();
   });
 
   test("contract §6 a charger that does not read its answers, or sends too many pings, is let go", async () => {

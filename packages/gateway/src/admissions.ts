@@ -1,4 +1,39 @@
-/** Spreads admissions after a restart, and counts failed ones. */
+/** Limits connections without credentials, spreads admissions after a restart, and counts failed ones. */
+
+import type { Duplex } from "node:stream";
+
+const MOST_STRANGERS = 64;
+const STRANGER_MS = 10_000;
+
+/** Connections that have not sent credentials. Each has 10 s. Of more than 64 of an address the oldest is ended. */
+export class Strangers {
+  readonly #sockets = new Map<string, Set<Duplex>>();
+  readonly #leave = new WeakMap<Duplex, () => void>();
+
+  /** Without an address, which a proxy's header tells later, only the time is limited. */
+  enter(socket: Duplex, address: string | null): void {
+    const late = setTimeout(() => socket.destroy(), STRANGER_MS);
+    const own = (address !== null && this.#sockets.get(address)) || new Set<Duplex>();
+    if (address !== null) this.#sockets.set(address, own.add(socket));
+    const leave = () => {
+      clearTimeout(late);
+      if (address === null || !own.delete(socket)) return;
+      if (own.size === 0) this.#sockets.delete(address);
+    };
+    this.#leave.set(socket, leave);
+    socket.once("close", leave);
+    if (own.size <= MOST_STRANGERS) return;
+    // a charger sends its credentials at once, so the oldest is the least likely to be one
+    const [oldest] = own;
+    if (oldest) this.leave(oldest);
+    oldest?.destroy();
+  }
+
+  /** It has sent credentials. */
+  leave(socket: Duplex): void {
+    this.#leave.get(socket)?.();
+  }
+}
 
 /** Calls in work at once. The function's other connections stay free for messages. */
 const MOST_ASKING = 24;

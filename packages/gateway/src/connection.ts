@@ -12,7 +12,7 @@ import type { Settings } from "./settings.ts";
 
 /** Messages that a charger may send at once, and a second. */
 const BURST = 60;
-const PER_SECOND = 3;
+const PER_SECOND = 20;
 const MOST_INVALID = 20;
 /** Answers that are kept for a repeated message. */
 const KEPT_ANSWERS = 32;

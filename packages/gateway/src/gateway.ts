@@ -5,7 +5,8 @@ import net, { type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocketServer } from "ws";
-import { Failures, Spread } from "./admissions.ts";
+import { networkOf } from "../../shared/src/values/network.ts";
+import { Failures, Spread, Strangers } from "./admissions.ts";
 import { CLOSE, Connection, type Owner } from "./connection.ts";
 import { EdgeFunction } from "./function.ts";
 import { addressOf, type Handshake, judge } from "./handshake.ts";
@@ -14,7 +15,8 @@ import { Metrics } from "./metrics.ts";
 import { takeProxyHeader } from "./proxy_protocol.ts";
 import type { Settings } from "./settings.ts";
 
-const MAX_FRAME = 256 * 1024;
+/** Bytes of a frame, pieces in which it arrives, and fragments of a message. The types of ws do not know the last two. */
+const MOST_READ = { maxPayload: 256 * 1024, maxBufferedChunks: 64, maxFragments: 64 };
 /** How many chargers one report of `seen` names. */
 const SEEN_AT_ONCE = 1_000;
 /** The longest wait for a turn. */
@@ -49,6 +51,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
   const connections = new Map<string, Connection>();
   const spread = new Spread(settings.admissionsPerSecond);
   const failures = new Failures();
+  const strangers = new Strangers();
   const peers = new WeakMap<object, string>();
   const lastWords = new Set<Promise<void>>();
   let open = 0;
@@ -69,7 +72,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
 
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: MAX_FRAME,
+    ...MOST_READ,
     perMessageDeflate: false,
     clientTracking: false,
     // a connection answers pings itself, because it limits them
@@ -124,15 +127,12 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     });
   };
 
+  const peerOf = (socket: Socket) => peers.get(socket) ?? socket.remoteAddress ?? "";
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
     const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
     const asked = judge(request);
-    const address = addressOf(
-      request,
-      peers.get(socket) ?? (socket as Socket).remoteAddress ?? "",
-      settings.clientAddress,
-    );
+    const address = addressOf(request, peerOf(socket as Socket), settings.clientAddress);
     if (isDraining || open + spread.size >= settings.mostConnections) {
       outcome("full");
       refuse(socket, 503, 60);
@@ -161,13 +161,16 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       refuse(socket, 503, 300);
       return;
     }
+    strangers.leave(socket);
     socket.on("data", early).on("end", gone).on("close", leave);
     (socket as Socket).setTimeout(MOST_WAITING_MS, () => refuse(socket, 503, 60));
   };
 
-  const server = http.createServer({ headersTimeout: 10_000, requestTimeout: 10_000 }, (_, response) =>
+  const server = http.createServer((_, response) =>
     response.writeHead(426, { Connection: "Upgrade, close", Upgrade: "websocket" }).end(),
   );
+  const isPeerKnown = typeof settings.clientAddress === "string";
+  server.on("connection", (socket) => strangers.enter(socket, isPeerKnown ? networkOf(peerOf(socket)) : null));
   server.on("upgrade", upgrade);
   server.on("clientError", (_, socket) => socket.destroy());
   const front =

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { networkOf } from "../../shared/src/values/network.ts";
 import type { AddressSource } from "./settings.ts";
 
 export type Protocol = "ocpp1.6" | "ocpp2.0.1";
@@ -76,11 +77,11 @@ export function judge(request: IncomingMessage): Handshake | Refusal {
   return { ...protocol, ...credentials };
 }
 
-/** The network address that failures are counted by. `socket` is the address of the peer, or what PROXY said. */
+/** The network that limits are counted by. `socket` is the address of the peer, or what PROXY said. */
 export function addressOf(request: IncomingMessage, socket: string, source: AddressSource): string {
-  if (typeof source === "string") return socket;
+  if (typeof source === "string") return networkOf(socket);
   const header = request.headers[source.header];
   const entries = (Array.isArray(header) ? header.join(",") : (header ?? "")).split(",").map((part) => part.trim());
   const address = entries.at(-(source.entry ?? 1)) ?? "";
-  return isIP(address) ? address : socket;
+  return networkOf(isIP(address) ? address : socket);
 }

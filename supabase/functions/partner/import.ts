@@ -149,7 +149,7 @@ async function rowsOfFile(
 ): Promise<Pick<Import, "rows" | "sheet_rows" | "more">> {
   const { isFileFault, readCsv, readFile } = await import("#shared/domain/import/table.ts");
   try {
-    return typeof file === "string" ? readCsv(file) : await readFile(file);
+    return typeof file === "string" ? await readCsv(file) : await readFile(file);
   } catch (error) {
     if (!isFileFault(error)) throw error;
     return context.fail("invalid_request", {

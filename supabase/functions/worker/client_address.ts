@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { z } from "#shared/foundation/zod.ts";
-import { findAddress, networkOf } from "#shared/http/client_address.ts";
+import { findAddress } from "#shared/http/client_address.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { networkOf } from "#shared/values/network.ts";
 
 /**
  * For the person who sets CLIENT_ADDRESS: which headers hold addresses here, and which one we read (docs/deploy.md).

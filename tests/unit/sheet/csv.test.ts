@@ -99,6 +99,11 @@ test.each([
       ['Jan; "de" Vries\nlang', "a"],
     ],
   ],
+  [
+    "spaces after a quote, quotes within a value, and a delimiter at its end",
+    'naam;email\n"Jan"  ;5" pijp\n"";"b"\nc;',
+    [["naam", "email"], ["Jan", '5" pijp'], ["", "b"], ["c"]],
+  ],
   ["one column", "email\na@b.nl", [["email"], ["a@b.nl"]]],
   ["rows longer than the header, and empty ends", "email\na@b.nl;;x;;", [["email"], ["a@b.nl", "", "x"]]],
 ])("a file with %s is read as it is meant", async (_what, csv, read) => {
@@ -128,12 +133,21 @@ test.each([
   ["tabs in Windows-1252", bytes("naam\temail\nZoë\ta@b.nl", "latin1"), "tabs"],
   ["a sep line that names a tab", bytes("sep=\t\nnaam\temail\nJan\ta@b.nl"), "tabs"],
   ["a quote that is not closed", bytes('naam;email\n"Jan;a@b.nl'), "open_quote"],
+  ["text after a closing quote", bytes('naam;email\n"Jan" de;a@b.nl'), "open_quote"],
   ["UTF-16 without a mark", bytes("naam;email\nJan;a@b.nl", "utf16le"), "other"],
   ["a PDF without a zero", bytes("%PDF-1.7\n1 0 obj"), "other"],
   ["JSON", bytes(' {"sessions": []}'), "other"],
   ["bytes of a picture", new Uint8Array([0xff, 0xd8, 0xff, 0xe0, 0, 16]), "other"],
 ])("a file with %s is refused", async (_what, file, wrong) => {
   expect(await refusal(file)).toBe(wrong);
+});
+
+test("a million quotes that nothing follows, before two million spaces, cost no more than other text", async () => {
+  const file = bytes(`naam;email\n"${'x"'.repeat(1_000_000)}${" ".repeat(2_000_000)};`);
+  const before = process.cpuUsage();
+  expect(await refusal(file)).toBe("open_quote");
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(1);
 });
 
 test("an empty file has no rows", async () => {

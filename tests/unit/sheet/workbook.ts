@@ -54,6 +54,22 @@ export function relationsOf(sheets: Record<string, [type: string, target: string
 export const zipOf = (parts: Record<string, string>): Uint8Array =>
   zipSync(Object.fromEntries(Object.entries(parts).map(([name, text]) => [name, strToU8(text)])) as Zippable);
 
+/** The entry of a part in the directory at the end of a zip, in place. */
+export function entryOf(zip: Uint8Array, name: string): Buffer {
+  const file = Buffer.from(zip.buffer, zip.byteOffset, zip.length);
+  const at = file.lastIndexOf(name) - 46;
+  return file.subarray(at, at + 46 + name.length);
+}
+
+/** The zip with more entries in its directory. */
+export function listed(zip: Uint8Array, ...entries: Buffer[]): Buffer {
+  const end = Buffer.from(zip.slice(-22));
+  const more = Buffer.concat(entries);
+  end.writeUInt16LE((end.readUInt16LE(10) + entries.length) % 65_536, 10);
+  end.writeUInt32LE(end.readUInt32LE(12) + more.length, 12);
+  return Buffer.concat([zip.slice(0, -22), more, end]);
+}
+
 export const workbookOf = (parts: Parts): Uint8Array => zipOf(partsOf(parts));
 
 /** Styles whose formats are these, from style 1 on. */

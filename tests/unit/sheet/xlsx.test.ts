@@ -2,11 +2,11 @@
 
 import Excel from "exceljs";
 import { strToU8, zipSync } from "fflate";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { type Cell, MAX_PARTS, MAX_ROWS, type Sheet, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
-import { formatsOf, partsOf, relationsOf, workbookOf, zipOf } from "./workbook.ts";
+import { entryOf, formatsOf, listed, partsOf, relationsOf, workbookOf, zipOf } from "./workbook.ts";
 
 async function refusal(file: Uint8Array): Promise<string> {
   try {
@@ -298,6 +298,7 @@ test.each<[what: string, file: Uint8Array, wrong: string]>([
   ]);
 });
 
+const SHEET = "xl/worksheets/sheet1.xml";
 const whole = workbookOf({ rows: '<row r="1"><c r="A1"><v>1</v></c></row>' });
 test.each<[what: string, file: Uint8Array]>([
   ["is cut off in the middle", whole.subarray(0, whole.length / 2)],
@@ -323,14 +324,58 @@ test("a part that is twice in the zip makes the workbook damaged", async () => {
 });
 
 test("a zip that lies about the size of a part is refused whole", async () => {
-  const name = "xl/worksheets/sheet1.xml";
   for (const by of [-1, 1, 1000]) {
     const file = Buffer.from(whole);
-    const local = file.indexOf(name) - 30;
-    expect(file.readUInt32LE(local)).toBe(0x04034b50);
-    file.writeUInt32LE(file.readUInt32LE(local + 22) + by, local + 22);
+    const entry = entryOf(file, SHEET);
+    entry.writeUInt32LE(entry.readUInt32LE(24) + by, 24);
     expect(await refusal(file)).toBe("broken");
   }
+});
+
+test("a zip that lists the bytes of one part twice is refused whole", async () => {
+  const again = Buffer.from(entryOf(whole, SHEET));
+  again.write("xl/worksheets/sheet2.xml", 46);
+  expect(await refusal(listed(whole, again))).toBe("broken");
+  // a zip within the zip, whose sheet is listed too
+  const inner = zipSync({ "xl/a": strToU8("<a/>") });
+  const outer = zipSync({ "xl/b": [inner, { level: 0 }] });
+  const within = Buffer.from(entryOf(inner, "xl/a"));
+  within.writeUInt32LE(Buffer.from(outer).indexOf(inner), 42);
+  expect(await refusal(listed(outer, within))).toBe("broken");
+});
+
+test("a workbook that names one part as its sheet and its strings is damaged", async () => {
+  const relations = relationsOf({
+    rId1: ["worksheet", "worksheets/sheet1.xml"],
+    rId2: ["sharedStrings", "worksheets/sheet1.xml"],
+  });
+  expect(await refusal(workbookOf({ relations }))).toBe("broken");
+});
+
+test("a zip of 83,884 parts, all of one name, is refused at once", async () => {
+  const one = zipSync({ a: new Uint8Array() });
+  const many = listed(one, ...Array<Buffer>(83_884).fill(entryOf(one, "a")));
+  const unlisted = Buffer.concat(Array<Uint8Array>(83_884).fill(one.subarray(0, 31)));
+  const before = process.cpuUsage();
+  expect(await refusal(many)).toBe("too_many_parts");
+  expect(await refusal(unlisted)).toBe("broken");
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(0.5);
+});
+
+test("a zip that writes its sizes in 64 bits, as Apache POI does, is read", async () => {
+  const entry = entryOf(whole, SHEET);
+  const extra = Buffer.alloc(20);
+  extra.writeUInt16LE(1, 0);
+  extra.writeUInt16LE(16, 2);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(24)), 4);
+  extra.writeBigUInt64LE(BigInt(entry.readUInt32LE(20)), 12);
+  const wide = Buffer.concat([entry, extra]);
+  wide.fill(0xff, 20, 28);
+  wide.writeUInt16LE(extra.length, 30);
+  const at = Buffer.from(whole).indexOf(entry);
+  const rest = Buffer.from(whole).subarray(at + entry.length);
+  expect(short(await readSheet(Buffer.concat([whole.subarray(0, at), wide, rest])))).toEqual([["number", "1"]]);
 });
 
 test("a file that grows to 200 MB is stopped at 16 MiB, whatever size it names", async () => {
@@ -342,9 +387,9 @@ test("a file that grows to 200 MB is stopped at 16 MiB, whatever size it names",
   const before = process.memoryUsage().arrayBuffers;
   expect(await refusal(bomb)).toBe("too_large");
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64_000_000);
-  const local = Buffer.from(bomb);
-  local.writeUInt32LE(100, local.indexOf("xl/worksheets/sheet1.xml") - 30 + 22);
-  expect(await refusal(local)).toBe("too_large");
+  const lying = Buffer.from(bomb);
+  entryOf(lying, SHEET).writeUInt32LE(100, 24);
+  expect(await refusal(lying)).toBe("broken");
 });
 
 test("parts that nobody needs are not inflated", async () => {
@@ -358,7 +403,7 @@ test("parts that nobody needs are not inflated", async () => {
   const pictures = (count: number) =>
     zipOf({ ...parts, ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`xl/media/${i}.png`, ""])) });
   expect(short(await readSheet(pictures(MAX_PARTS - 5)))).toEqual([["number", "1"]]);
-  expect(await refusal(pictures(MAX_PARTS - 4))).toBe("broken");
+  expect(await refusal(pictures(MAX_PARTS - 4))).toBe("too_many_parts");
 });
 
 test("a sheet has at most 200,000 cells, of at most 32,767 characters; one that says nothing is none", async () => {
@@ -381,11 +426,58 @@ test("rows beyond 5,000 are counted and not kept", async () => {
   expect(await readSheet(rows(MAX_ROWS + 301))).toMatchObject({ more: 300, rows: { length: MAX_ROWS + 1 } });
 });
 
-test("entities that a document defines are not expanded", async () => {
-  const bomb = `<!DOCTYPE x [<!ENTITY a "${"ha".repeat(1000)}">]>`;
-  const sheet = `${bomb}<worksheet><sheetData><row><c t="str"><v>&a;</v></c></row></sheetData></worksheet>`;
-  const cell = (await readSheet(zipOf({ ...partsOf({}), "xl/worksheets/sheet1.xml": sheet }))).rows[0]?.cells[0];
-  expect(cell).toEqual({ kind: "text", text: "&a;" });
+test("a workbook whose XML has a document type is refused, so no entity is defined", async () => {
+  for (const type of ["<!DOCTYPE x>", `<!DOCTYPE x [<!ENTITY a "${"ha".repeat(1000)}">]>`, '<!ENTITY a "ha">']) {
+    const sheet = `${type}<worksheet><sheetData><row><c t="str"><v>&a;</v></c></row></sheetData></worksheet>`;
+    expect(await refusal(zipOf({ ...partsOf({}), [SHEET]: sheet }))).toBe("declares");
+  }
+});
+
+test("a tag has at most 64 attributes, and millions cost nothing", async () => {
+  const row = (count: number) =>
+    workbookOf({
+      rows: `<row ${Array.from({ length: count }, (_, n) => `a${n}=">"`).join(" ")}><c><v>1</v></c></row>`,
+    });
+  expect(short(await readSheet(row(64)))).toEqual([["number", "1"]]);
+  expect(await refusal(row(65))).toBe("broken");
+  const most = workbookOf({ rows: `<row ${'a="" '.repeat(3_000_000)}/>` });
+  const before = process.cpuUsage();
+  expect(await refusal(most)).toBe("broken");
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(0.5);
+});
+
+/** 200,000 cells, of which all is read before the headings are refused. */
+const large = workbookOf({ rows: `<row>${"<c><v>1</v></c>".repeat(40)}</row>`.repeat(5000) });
+const largeCsv = Buffer.from(`paal;start;kWh\n${"1;1-3-2026 0:00;1,5\n".repeat(5000)}`);
+
+test.each([
+  ["a workbook", large],
+  ["a CSV file", largeCsv],
+])("while %s is read, others have their turns", async (_what, file) => {
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  await readUpload(file).catch(() => {});
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(1);
+});
+
+test.each([
+  ["a workbook", large],
+  ["a CSV file", largeCsv],
+])("%s that takes more than two seconds to read is refused", async (_what, file) => {
+  let now = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 100));
+  const fault = await readUpload(file).catch((error) => error);
+  clock.mockRestore();
+  expect(fault).toMatchObject({
+    code: "unreadable_file",
+    fields: { detail: "This file takes more than 2 seconds to read. Send fewer rows or columns." },
+  });
 });
 
 test("a workbook without any row is read as one", async () => {

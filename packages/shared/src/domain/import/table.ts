@@ -46,7 +46,7 @@ export const readTableToShow = async (file: Uint8Array): Promise<Table> =>
   tableOf(withFewColumns(await readSheet(file, isColumn)));
 
 /** Reads the text of a CSV file. @throws {SheetError} */
-const readCsvTable = (csv: string): Table => tableOf(readCsvText(csv, "utf-8", isColumn));
+const readCsvTable = async (csv: string): Promise<Table> => tableOf(await readCsvText(csv, "utf-8", isColumn));
 
 function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
   return {
@@ -127,8 +127,8 @@ function joined(cells: Table["rows"][number]["cells"]): (typeof cells)[number] {
 export const hasEmail = ({ columns }: Customers): boolean => columns.some(({ column }) => column === "email");
 
 /** The customers of a CSV text. @throws {SheetError} @throws {NoEmailColumn} */
-export function readCsv(csv: string): Customers & { more: number } {
-  return asCustomers(readCsvTable(csv));
+export async function readCsv(csv: string): Promise<Customers & { more: number }> {
+  return asCustomers(await readCsvTable(csv));
 }
 
 /** The customers of a file, CSV or XLSX. @throws {SheetError} @throws {NoEmailColumn} */

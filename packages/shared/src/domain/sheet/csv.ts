@@ -1,6 +1,5 @@
-// @ts-types="npm:@types/papaparse@5.5.2"
-import Papa from "papaparse";
 import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
+import { Work } from "./work.ts";
 
 type IsColumn = (header: string) => boolean;
 
@@ -14,9 +13,9 @@ export const MOST_CELLS = 20_000;
  * writes "Unicode text".
  * @throws {SheetError} no text, tabs, or a quote that is not closed
  */
-export function readCsvFile(file: Uint8Array, isColumn?: IsColumn): Sheet {
+export function readCsvFile(file: Uint8Array, isColumn: IsColumn | undefined, work: Work): Promise<Sheet> {
   const { text, encoding } = decode(file);
-  return readCsvText(text, encoding, isColumn);
+  return readCsvText(text, encoding, isColumn, work);
 }
 
 function decode(file: Uint8Array): { text: string; encoding: NonNullable<Sheet["encoding"]> } {
@@ -42,16 +41,17 @@ const windows1252 = (file: Uint8Array): string =>
 /**
  * Reads the text of a CSV file: comma or semicolon, quotes, any line ends, and the `sep=;` line that Excel writes. Every value is
  * text, whatever it looks like; without the apostrophe that keeps a spreadsheet from taking it for a formula.
- * @throws {SheetError} no text, tabs, or a quote that is not closed
+ * @throws {SheetError} no text, tabs, a quote that is not closed, or not read within 2 s
  */
-export function readCsvText(
+export async function readCsvText(
   csv: string,
   encoding: Sheet["encoding"] = "utf-8",
   isColumn: IsColumn = () => false,
-): Sheet {
+  work = new Work(),
+): Promise<Sheet> {
   // a picture, a PDF, a form as curl -F sends it, JSON
   if (csv.includes("\0") || /^(%PDF-|--.+\r\nContent-|\s*\{)/.test(csv)) throw new SheetError("other");
-  let text = csv.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
+  let text = await withNewlines(csv.replace(/^\ufeff/, ""), work);
   const separator = /^"?sep=(.)"?\n/i.exec(text);
   if (separator) text = text.slice(separator[0].length);
   if (/^\s*</.test(text)) throw new SheetError("markup");
@@ -62,26 +62,67 @@ export function readCsvText(
   const rows: Row[] = [];
   let more = 0;
   let sheet_row = above;
+  const delimiter = delimiterOf(text.slice(0, LONGEST_HEADER), separator?.[1], encoding, isColumn);
   // row by row: 4 MiB have two million short ones, of which 5,000 are kept
-  Papa.parse<string[]>(text, {
-    delimiter: delimiterOf(text.slice(0, LONGEST_HEADER), separator?.[1], encoding, isColumn),
-    newline: "\n",
-    fastMode: false, // which splits all of the text at once
-    step({ data, errors }) {
-      // with a delimiter given, no other error is known
-      if (errors.length > 0) throw new SheetError("open_quote");
-      sheet_row++;
-      const cells = cellsOf(data);
-      if (cells.length === 0) return;
-      if (rows.length > MAX_ROWS) more++;
-      else rows.push({ sheet_row, cells });
-    },
-  });
+  for (const { values, isOpen } of rowsOf(text, delimiter)) {
+    if (isOpen) throw new SheetError("open_quote");
+    sheet_row++;
+    const cells = cellsOf(values);
+    if (cells.length > 0 && rows.length > MAX_ROWS) more++;
+    else if (cells.length > 0) rows.push({ sheet_row, cells });
+    const pause = work.pause();
+    if (pause) await pause;
+  }
   return { kind: "csv", encoding, rows, more };
 }
 
+/** Characters whose line ends are written anew at once. A file may have four million. */
+const PIECE = 256 * 1024;
+
+async function withNewlines(csv: string, work: Work): Promise<string> {
+  let text = "";
+  for (let at = 0, end = 0; at < csv.length; at = end) {
+    end = at + PIECE;
+    if (csv[end] === "\n") end++;
+    text += csv.slice(at, end).replaceAll("\r\n", "\n").replaceAll("\r", "\n");
+    await work.pause();
+  }
+  return text;
+}
+
+/**
+ * The rows of a text, as RFC 4180 writes them, each with at most MOST_CELLS values. `isOpen`: a quote does not close, or more than
+ * spaces follow it. Looks at each character once, because one row may have all of the text.
+ */
+function* rowsOf(text: string, delimiter: string): Generator<{ values: string[]; isOpen: boolean }> {
+  let values: string[] = [];
+  let isOpen = false;
+  for (let at = 0; at < text.length; ) {
+    let value = "";
+    if (text[at] === '"') {
+      const from = at + 1;
+      do {
+        at = text.indexOf('"', at + 1) + 1;
+      } while (at > 0 && text[at] === '"');
+      if (at === 0) at = text.length + 1;
+      isOpen ||= at > text.length;
+      value = text.slice(from, at - 1).replaceAll('""', '"');
+      while (text[at] === " ") at++;
+      isOpen ||= at < text.length && text[at] !== delimiter && text[at] !== "\n";
+    }
+    const rest = at;
+    while (at < text.length && text[at] !== delimiter && text[at] !== "\n") at++;
+    if (values.length < MOST_CELLS) values.push(value + text.slice(rest, at));
+    if (text[at++] === delimiter) continue;
+    yield { values, isOpen };
+    values = [];
+  }
+  // it ends with a delimiter
+  if (values.length > 0) yield { values, isOpen };
+}
+
 function cellsOf(values: readonly string[]): Cell[] {
-  const cells: Cell[] = values.slice(0, MOST_CELLS).map((value) => {
+  const cells: Cell[] = values.map((value) => {
     const text = value.trim().replace(/^'(?=[=+@-])/, "");
     return text ? { kind: "text", text } : EMPTY;
   });
@@ -103,8 +144,7 @@ function delimiterOf(
   const headers = [";", ",", "\t"]
     .filter((delimiter) => !separator || separator === delimiter || delimiter === "\t")
     .map((delimiter) => {
-      const { data } = Papa.parse<string[]>(text, { delimiter, newline: "\n", preview: 1 });
-      const names = data[0] ?? [];
+      const names = rowsOf(text, delimiter).next().value?.values ?? [];
       return { delimiter, known: names.filter(isColumn).length, columns: names.length };
     });
   const [best] = headers.sort((one, other) => other.known - one.known || other.columns - one.columns);

@@ -11,17 +11,18 @@ export type Style = {
 
 /** Reads the part `styles`: the style of each cell format, in order. */
 export function stylesInto(styles: Style[]): Reader {
-  const formats = new Map<string, string>();
+  const formats = new Map<string, Style>();
   let inCells = false;
   return {
     open(name, attributes) {
       if (name === "numFmt") {
         const { numFmtId = "", formatCode = "" } = attributes();
-        formats.set(numFmtId, decode(formatCode));
+        // once for all the cell formats that name it
+        formats.set(numFmtId, styleOf(decode(formatCode)));
       } else if (name === "cellXfs") inCells = true;
       else if (name === "xf" && inCells) {
         const { numFmtId = "0" } = attributes();
-        styles.push(styleOf(formats.get(numFmtId) ?? BUILT_IN[Number(numFmtId)] ?? "General"));
+        styles.push(formats.get(numFmtId) ?? styleOf(BUILT_IN[Number(numFmtId)] ?? "General"));
       }
     },
     close(name) {

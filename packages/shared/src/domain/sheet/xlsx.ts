@@ -1,49 +1,43 @@
-import { Unzip, UnzipInflate } from "fflate";
 import { type Style, serialToWall, stylesInto } from "./formats.ts";
-import {
-  type Cell,
-  EMPTY,
-  MAX_CELL,
-  MAX_CELLS,
-  MAX_INFLATED,
-  MAX_PARTS,
-  MAX_ROWS,
-  type Sheet,
-  SheetError,
-} from "./model.ts";
-import { asDamage, decode, type Reader, readXml } from "./xml.ts";
-
-/** Bytes that are inflated at once. Deflate makes at most 1,032 of one. */
-const SLICE = 4096;
+import { type Cell, EMPTY, MAX_CELL, MAX_CELLS, MAX_INFLATED, MAX_ROWS, type Sheet, SheetError } from "./model.ts";
+import type { Work } from "./work.ts";
+import { decode, type Reader, readXml } from "./xml.ts";
+import { type Part, partsOf, unpack } from "./zip.ts";
 
 /**
  * Reads the first visible sheet of an XLSX file (ECMA-376). Only the workbook, its relations, its strings, its styles and that sheet
  * are inflated. Formulas count by their stored value. Nothing outside the file is followed.
  * @throws {SheetError}
  */
-export function readXlsx(file: Uint8Array): Sheet {
+export async function readXlsx(file: Uint8Array, work: Work): Promise<Sheet> {
+  const parts = partsOf(file);
+  const names = [...parts.keys()];
   const budget = { left: MAX_INFLATED };
+  /** Reads a part, if it is there. A part is read once, so it is removed. @returns whether it was there */
+  const read = async (name: string | undefined, reader: Reader): Promise<boolean> => {
+    const part = parts.get(name ?? "");
+    parts.delete(name ?? "");
+    if (part) await readPart(part, reader, budget, work);
+    return part !== undefined;
+  };
+
   const workbook: Workbook = { sheets: [], is1904: false };
   const targets: Targets = new Map();
-  const names = inflate(file, budget, (name) =>
-    WORKBOOK.test(name) ? workbookInto(workbook) : RELATIONS.test(name) ? targetsInto(targets) : null,
-  );
-  if (![...names].some((name) => WORKBOOK.test(name))) throw new SheetError(kindOf(names));
+  const books = names.filter((name) => WORKBOOK.test(name));
+  if (books.length === 0) throw new SheetError(kindOf(names));
+  for (const name of books) await read(name, workbookInto(workbook));
+  for (const name of names.filter((each) => RELATIONS.test(each))) await read(name, targetsInto(targets));
 
   const path = workbook.sheets.map((id) => targets.get(id)).find((target) => target?.type === "worksheet")?.path;
   if (!path) throw new SheetError(targets.size > 0 ? "no_sheet" : "broken");
   const byType = (type: string) => [...targets.values()].find((target) => target.type === type)?.path;
-  const [pathOfStrings, pathOfStyles] = [byType("sharedStrings"), byType("styles")];
   const strings: string[] = [];
   const styles: Style[] = [];
-  inflate(file, budget, (name) =>
-    name === pathOfStrings ? stringsInto(strings) : name === pathOfStyles ? stylesInto(styles) : null,
-  );
+  await read(byType("sharedStrings"), stringsInto(strings));
+  await read(byType("styles"), stylesInto(styles));
   const sheet: Sheet = { kind: "xlsx", encoding: null, rows: [], more: 0 };
   const { is1904 } = workbook;
-  // the sheet may stand before what it refers to
-  inflate(file, budget, (name) => (name === path ? rowsInto(sheet, { strings, styles, is1904 }) : null));
-  if (!names.has(path)) throw new SheetError("broken");
+  if (!(await read(path, rowsInto(sheet, { strings, styles, is1904 })))) throw new SheetError("broken");
   return sheet;
 }
 
@@ -52,59 +46,35 @@ const WORKBOOK = /^xl\/workbook\d*\.xml$/;
 const RELATIONS = /^xl\/_rels\/workbook\d*\.xml\.rels$/;
 
 /** What a zip is that has no workbook. */
-function kindOf(names: ReadonlySet<string>): SheetError["wrong"] {
-  if (names.has("xl/workbook.bin")) return "xlsb";
-  if (names.has("content.xml") && names.has("mimetype")) return "ods";
-  if ([...names].some((name) => /^index(\.zip|\/)/.test(name))) return "numbers";
-  return [...names].some((name) => name.startsWith("xl/")) ? "broken" : "other";
+function kindOf(names: readonly string[]): SheetError["wrong"] {
+  if (names.includes("xl/workbook.bin")) return "xlsb";
+  if (names.includes("content.xml") && names.includes("mimetype")) return "ods";
+  if (names.some((name) => /^index(\.zip|\/)/.test(name))) return "numbers";
+  return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
 }
 
-/**
- * Reads the parts of a zip for which there is a reader, each part once. Stops when the budget is spent. Returns the names of all
- * parts, in lower case.
- */
-function inflate(file: Uint8Array, budget: { left: number }, readerOf: (name: string) => Reader | null): Set<string> {
-  const names = new Set<string>();
-  // kept, because what is thrown inside would be taken for a fault of the zip
-  let failure: unknown;
-  const fail = (wrong: SheetError["wrong"]) => {
-    failure ??= new SheetError(wrong);
-  };
-  const unzip = new Unzip((part) => {
-    const name = part.name.replaceAll("\\", "/").toLowerCase();
-    const twice = names.has(name);
-    names.add(name);
-    if (names.size > MAX_PARTS) fail("broken");
-    const reader = failure ? null : readerOf(name);
-    if (!reader) return;
-    if (twice) fail("broken");
-    const xml = readXml(reader);
-    const decoder = new TextDecoder();
-    let size = 0;
-    part.ondata = (error, bytes, final) => {
-      if (failure) return;
-      size += bytes?.length ?? 0;
-      budget.left -= bytes?.length ?? 0;
-      if (error || (final && part.originalSize !== undefined && part.originalSize !== size)) return fail("broken");
-      if (budget.left < 0) return fail("too_large");
-      try {
-        xml.write(decoder.decode(bytes, { stream: !final }));
-        if (final) xml.end();
-      } catch (thrown) {
-        failure = thrown;
-      }
-    };
-    part.start();
-  });
-  unzip.register(UnzipInflate);
+/** Reads as many bytes as the zip says, and refuses it if others come out. */
+async function readPart(part: Part, reader: Reader, budget: { left: number }, work: Work): Promise<void> {
+  budget.left -= part.size;
+  if (budget.left < 0) throw new SheetError("too_large");
+  const xml = readXml(reader);
+  const decoder = new TextDecoder();
+  let size = 0;
   try {
-    for (let at = 0; at < file.length && !failure; at += SLICE)
-      unzip.push(file.subarray(at, at + SLICE), at + SLICE >= file.length);
+    for (const bytes of unpack(part)) {
+      size += bytes.length;
+      if (size > part.size) throw new SheetError("broken");
+      xml.write(decoder.decode(bytes, { stream: true }));
+      const pause = work.pause();
+      if (pause) await pause;
+    }
+    xml.write(decoder.decode());
+    xml.end();
   } catch (thrown) {
-    failure ??= asDamage(thrown);
+    // what fflate throws is an Error of no class of its own
+    throw thrown instanceof Error && thrown.constructor === Error ? new SheetError("broken") : thrown;
   }
-  if (failure) throw failure;
-  return names;
+  if (size !== part.size) throw new SheetError("broken");
 }
 
 type Workbook = {
@@ -160,7 +130,8 @@ function stringsInto(strings: string[]): Reader {
     close(name) {
       if (name === "t") inText = false;
       else if (name === "rPh") phonetic = false;
-      else if (name === "si") strings.push(text);
+      // once for all the cells that show it
+      else if (name === "si") strings.push(text.trim());
     },
   };
 }

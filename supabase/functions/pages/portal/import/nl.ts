@@ -28,6 +28,12 @@ export const nl = {
       markup: "In dit bestand staat een webpagina of XML. Open het in Excel, sla het op als .xlsx, en stuur dat",
       other: "Dit is geen bestand uit een spreadsheet. Stuur een Excel-bestand (.xlsx) of CSV",
       broken: "Dit Excel-bestand is beschadigd. Open het in Excel, sla het opnieuw op, en stuur dat",
+      too_many_parts:
+        "Dit Excel-bestand heeft meer dan 2.000 onderdelen. Haal afbeeldingen eruit, en stuur het opnieuw",
+      declares:
+        "In dit Excel-bestand staat een documenttype (DOCTYPE). Open het in Excel, sla het opnieuw op, en stuur dat",
+      too_slow:
+        "Dit bestand kost meer dan 2 seconden om te lezen. Verdeel het over meer bestanden, of haal kolommen weg",
       too_large: "Dit bestand is uitgepakt groter dan 16 MB. Stuur minder regels, of haal afbeeldingen eruit",
       too_many_cells: "Dit blad heeft meer dan 200.000 cellen. Verdeel het over meer bestanden, of haal kolommen weg",
       too_many_columns: "Dit bestand heeft meer dan 500 kolommen. Haal kolommen weg",

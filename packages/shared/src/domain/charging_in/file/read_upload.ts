@@ -2,10 +2,11 @@ import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
 import { eanCode } from "#shared/values/fields.ts";
 import { cut, isPlain, storable } from "#shared/values/text.ts";
 import { type Decimal, decideEnergy, type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
-import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError, withFewColumns } from "../../sheet/model.ts";
+import { type Cell, EMPTY, MAX_ROWS, type Row, SheetError, withFewColumns } from "../../sheet/model.ts";
 import { readMonth } from "../../sheet/months.ts";
 import { readSheet } from "../../sheet/read_sheet.ts";
 import { readMoment } from "../../sheet/times.ts";
+import { Work } from "../../sheet/work.ts";
 import { type Item, readItem, writeInstant } from "../session_item.ts";
 import {
   ENERGY,
@@ -90,7 +91,16 @@ export type Said = { kind?: Kind | undefined; decimal?: Decimal | undefined };
  * @throws {UploadFault} the file is refused whole
  */
 export async function readUpload(file: Uint8Array, said: Said = {}): Promise<ReadUpload> {
-  const { rows, more } = await sheetOf(file);
+  try {
+    return await readRows(file, said, new Work());
+  } catch (error) {
+    if (!(error instanceof SheetError)) throw error;
+    throw new UploadFault(error.isOtherKind ? "file_type" : "unreadable_file", { detail: error.message }, error.wrong);
+  }
+}
+
+async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadUpload> {
+  const { rows, more } = withFewColumns(await readSheet(file, isColumn, work));
   const [header, ...body] = rows;
   if (body.length === 0)
     throw new UploadFault("unreadable_file", { detail: "The file has no rows below its header." }, "no_rows");
@@ -104,7 +114,7 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
   }
   const fields = fieldsOf(kind, headers);
   const table = new Table(headers, fields, body, said.decimal ?? null);
-  const { items, rejected } = kind === "months" ? readMonths(table) : readSessions(table);
+  const { items, rejected } = await (kind === "months" ? readMonths(table, work) : readSessions(table, work));
   const columns = headers.map((name, place) => ({ header: name, field: fields[place] ?? null }));
   return { kind, columns, rows: body.length, items, rejected, statuses: STATUSES[kind], table: body };
 }
@@ -143,15 +153,6 @@ function unknownColumns(headers: string[], kinds: readonly Kind[], isBoth: boole
     unread,
     lacks: near.needs,
   });
-}
-
-async function sheetOf(file: Uint8Array): Promise<Sheet> {
-  try {
-    return withFewColumns(await readSheet(file, isColumn));
-  } catch (error) {
-    if (!(error instanceof SheetError)) throw error;
-    throw new UploadFault(error.isOtherKind ? "file_type" : "unreadable_file", { detail: error.message }, error.wrong);
-  }
 }
 
 /** The rows below the header, by field. */
@@ -223,10 +224,11 @@ function nameIn(cell: Cell): string | null | undefined {
 const MOST_WH = 1_000_000_000;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-function readMonths(table: Table): Pick<ReadUpload, "items" | "rejected"> {
+async function readMonths(table: Table, work: Work): Promise<Pick<ReadUpload, "items" | "rejected">> {
   const items: Judged[] = [];
   const rejected: Rejected[] = [];
-  table.rows.forEach((row, index) => {
+  for (const [index, row] of table.rows.entries()) {
+    await work.pause();
     const read = readMonthRow(table, row);
     const { sheet_row } = row;
     if (isFault(read)) {
@@ -234,7 +236,7 @@ function readMonths(table: Table): Pick<ReadUpload, "items" | "rejected"> {
       const column = field ? { column: table.headerOf(field) } : {};
       rejected.push({ row: index + 1, sheet_row, reason, ...column, period: readMonth(table.cell(row, "period")) });
     } else items.push({ place: index + 1, sheet_row, ...read, document: table.words(row) });
-  });
+  }
   return { items, rejected };
 }
 
@@ -309,10 +311,11 @@ function asSent(table: Table, row: Row): Record<string, unknown> {
 
 const isEmpty = (table: Table, row: Row, field: Field): boolean => table.cell(row, field).kind === "empty";
 
-function readSessions(table: Table): Pick<ReadUpload, "items" | "rejected"> {
+async function readSessions(table: Table, work: Work): Promise<Pick<ReadUpload, "items" | "rejected">> {
   const read: (Item & { sheet_row: number })[] = [];
   const rejected: Rejected[] = [];
-  table.rows.forEach((row, index) => {
+  for (const [index, row] of table.rows.entries()) {
+    await work.pause();
     const place = index + 1;
     const { sheet_row } = row;
     const sent = asSent(table, row);
@@ -329,7 +332,7 @@ function readSessions(table: Table): Pick<ReadUpload, "items" | "rejected"> {
         session_id,
       });
     } else read.push({ ...item, sheet_row, document: table.words(row) });
-  });
+  }
   // in a file no row is later than another: of a session that is in it twice, nobody knows which row is right
   const times = Map.groupBy(read, sessionKey);
   const items: Judged[] = [];
