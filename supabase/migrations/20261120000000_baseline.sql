@@ -43,7 +43,7 @@ begin
   for wanted in
     select * from (values
       ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
-      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=10s}'),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=1s}'),
       ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
       ('api_owner', 'nologin noinherit', '{}')
     ) as roles (name, attributes, settings)
@@ -19670,6 +19670,9 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
+  if answer ? 'refused' then
+    return answer;
+  end if;
   -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
   update core.imports i set outcomes = answer -> 'results'
    where (input ->> 'dry_run')::boolean and not answer ? 'idempotent' and i.partner_id = private.partner_id()
@@ -24559,8 +24562,15 @@ declare
   upload core.uploads;
   newest core.uploads;
 begin
-  -- one file of a client at a time, so that equal ones find the first stored
-  perform private.lock('uploads', private.client_id()::text);
+  -- one file of a client at a time, so that equal ones find the first stored; packages/shared/src/domain/charging_in/
+  -- file/one_at_a_time.ts says the same of a file in its own process
+  begin
+    perform private.lock('uploads', private.client_id()::text);
+  exception when lock_not_available then
+    return private.refusal('too_many_requests', json_build_object(
+      'reason', 'upload_running', 'retry_after_seconds', 5,
+      'detail', 'Another file of yours is being stored. Wait retry_after_seconds, then send this one again.'));
+  end;
   select * into upload from core.uploads u where u.partner_id = private.partner_id()
       and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once

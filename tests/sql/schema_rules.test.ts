@@ -481,7 +481,7 @@ describe("functions", () => {
                      from pg_db_role_setting s join pg_roles r on r.oid = s.setrole where r.rolname in ('edge', 'edge_slow', 'operator')`),
     ).toEqual([
       "edge lock_timeout=3s statement_timeout=8s",
-      "edge_slow lock_timeout=10s statement_timeout=1min",
+      "edge_slow lock_timeout=1s statement_timeout=1min",
       "operator lock_timeout=30s statement_timeout=10min",
     ]);
   });

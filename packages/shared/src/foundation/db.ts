@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Ticket } from "./caller.ts";
+import type { Caller, Ticket } from "./caller.ts";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 import type { Limits } from "./pool.ts";
 import type { Rate } from "./rate.ts";
@@ -79,7 +79,7 @@ const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
 /** Of the roles `edge` and `edge_slow`. A busy machine needs more than half a second for the rest of an answer within 10 s, or 65 s. */
 export const QUICK: Limits = { max: 4, patience_ms: 9_000 };
-export const SLOW: Limits = { max: 2, patience_ms: 63_000 };
+export const SLOW: Limits = { max: 2, patience_ms: 63_000, turn_ms: 20_000 };
 
 /**
  * Functions that only read, by their name: they lock no row that others write. tests/sql/schema_rules.test.ts compares
@@ -89,34 +89,44 @@ export const READS = /^(get|list|read|export)_|^admit$/;
 /** Longer than the lock_timeout of `edge`: a write that waits gets the place of one that waited for a lock. */
 const PLACE_MS = 4_000;
 
-/** Lets so many in at once; the others wait in their order. */
-function placesFor(most: number) {
-  let free = most;
-  const waiting: (() => void)[] = [];
+/** Lets so many in at once, of each key; the others wait in their order. */
+function placesFor(most: number, wait_ms: number) {
+  const places = new Map<string, { free: number; waiting: (() => void)[] }>();
   return {
-    async enter(): Promise<void> {
-      if (free > 0) {
-        free -= 1;
-        return;
+    /** Answers how to leave. @throws once it waited too long. */
+    async enter(key = ""): Promise<() => void> {
+      const place = places.get(key) ?? { free: most, waiting: [] };
+      places.set(key, place);
+      const { waiting } = place;
+      const leave = () => {
+        const next = waiting.shift();
+        if (next) next();
+        else place.free += 1;
+        if (place.free === most) places.delete(key);
+      };
+      if (place.free > 0) {
+        place.free -= 1;
+        return leave;
       }
-      await new Promise<void>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
         const go = () => {
           clearTimeout(timer);
-          resolve();
+          resolve(leave);
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(go), 1);
-          reject(new Error("writes took too long"));
-        }, PLACE_MS);
+          reject(new Error("other statements took too long"));
+        }, wait_ms);
         waiting.push(go);
       });
     },
-    leave(): void {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    },
   };
+}
+
+/** Whose turn a statement takes: the client's, or else the person's or the partner's. The worker takes none. */
+function turnOf(who: object | null | undefined): string | null | undefined {
+  const { client_id, user_id, partner_id } = (who ?? {}) as Partial<Caller>;
+  return client_id ?? user_id ?? partner_id;
 }
 
 /** Tries three times: after a deadlock with a migration, the second try can meet what the migration replaced. */
@@ -148,7 +158,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   };
 
   // writes that wait for a lock leave a connection to what only reads
-  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max);
+  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max, PLACE_MS);
+  const turns = limits.turn_ms ? placesFor(1, limits.turn_ms) : undefined;
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
   const query = async <Row extends pg.QueryResultRow>(
@@ -190,17 +201,17 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   ): Promise<Row> => {
     const until = begun + limits.patience_ms;
     const values = args.map((arg) => JSON.stringify(arg));
-    const reads = READS.test(name);
+    const turn = turns && turnOf(args[0]);
+    const leave: (() => void)[] = [];
     try {
-      if (!reads) await writes.enter();
-      try {
-        const { rows } = await repeated(() => query<Row>(text, values, until));
-        return rows[0] as Row; // a select without from has one
-      } finally {
-        if (!reads) writes.leave();
-      }
+      if (turn) leave.push(await turns.enter(turn));
+      if (!READS.test(name)) leave.push(await writes.enter());
+      const { rows } = await repeated(() => query<Row>(text, values, until));
+      return rows[0] as Row; // a select without from has one
     } catch (error) {
       throw translate(error);
+    } finally {
+      for (const each of leave) each();
     }
   };
 

@@ -352,7 +352,7 @@ const table = {
     status: 429,
     error: "Too many requests",
     detail: "Wait retry_after_seconds, then continue.",
-    fields: ["retry_after_seconds", "step"],
+    fields: ["retry_after_seconds", "reason", "step"],
   },
 
   // 500: our failure; the cause is in the log only
