@@ -153,34 +153,27 @@ end $$;
 
 -- The caller of this transaction, and the tenant that row-level security reads.
 
--- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check
--- behind the scopes.
+-- First line of every api function: sets caller and tenant for this transaction. A second check behind the scopes.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
 declare
-  admitted jsonb := caller;
-  kind     text;
-  client   text;
-  person   text;
+  kind     constant text := caller ->> 'kind';
+  client   constant text := coalesce(caller ->> 'client_id', '');
+  person   constant text := coalesce(caller ->> 'user_id', '');
   ignored  text;
 begin
-  if caller ? 'credential' then
-    admitted := private.admit(caller);
   -- compared here, which takes a third of calling who knows what to say of it
-  elsif caller ->> 'host' is distinct from (select d.host from core.deployment d) then
+  if caller ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(caller ->> 'host');
   end if;
-  kind := admitted ->> 'kind';
   if kind = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(kind, 'none')
       using errcode = 'insufficient_privilege';
   end if;
-  client := coalesce(admitted ->> 'client_id', '');
-  person := coalesce(admitted ->> 'user_id', '');
   -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
   ignored := set_config('app.caller_kind', kind, true);
-  ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
+  ignored := set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true);
   ignored := set_config('app.client_id',   client, true);
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
@@ -189,11 +182,11 @@ begin
   -- tenant as a partner: it holds what people own.
   ignored := set_config('app.sees_whole_tenant',
                         case when kind = 'worker' or kind = 'partner'
-                             and admitted ->> 'partner_id' <> private.people_tenant()::text
+                             and caller ->> 'partner_id' <> private.people_tenant()::text
                                             then 'true' else '' end, true);
-  ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
-  ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
-  ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
+  ignored := set_config('app.manager_id',  coalesce(caller ->> 'manager_id', ''), true);
+  ignored := set_config('app.signatory',   coalesce(caller ->> 'signatory', ''), true);
+  ignored := set_config('app.signed_in_at', coalesce(caller ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 
@@ -4017,8 +4010,8 @@ select private.enable_tenant_policy('core.virtual_chargers', 'select, insert, up
 -- debits the limit last, so that its row is locked only briefly. A ticket that lacks a field admits nobody: every
 -- condition must be true, and null is not. Only definers call these functions: there is no tenant yet.
 
--- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request
--- of its quota.
+-- Refuses to admit. private.admit makes it an answer: what is raised is a line in Postgres's log, and made-up keys
+-- would fill it. Unlike private.refuse, it costs the caller no request of its quota.
 create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
@@ -4175,6 +4168,8 @@ declare
   admitted   jsonb;
   state      record;
   ignored    text;
+  refused    text;
+  detail     text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(ticket ->> 'host');
@@ -4202,13 +4197,24 @@ begin
   end if;
   ignored := set_config('app.admission', (admitted || jsonb_build_object(
     'bucket', demand -> 'bucket', 'quota', state.quota, 'window_seconds', state.window_seconds))::text, true);
-  return admitted -> 'caller';
+  return admitted -> 'caller' || jsonb_build_object('host', ticket -> 'host', 'request_id', ticket -> 'request_id');
+exception when sqlstate 'ADMIT' then
+  get stacked diagnostics refused = message_text, detail = pg_exception_detail;
+  return private.refusal(refused, detail::json)::jsonb || '{"admission": true}';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, '
-  'kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid '
-  'credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than '
-  'the request was made for. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant, host, request_id}, or why '
+  'not, as {refused, with, admission: true}. Checks credential, kind, scope, partner and rate limit, and leaves in '
+  'app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for '
+  'it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no '
+  'tenant yet.';
+
+create function api.enter(ticket jsonb) returns jsonb
+language plpgsql security definer
+as $$ begin return private.admit(ticket); end $$;
+comment on function api.enter(jsonb) is
+  'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
+  'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
@@ -4255,8 +4261,12 @@ comment on function api.charge() is
 create function api.admit(ticket jsonb) returns json
 language plpgsql security definer
 as $$
+declare
+  caller constant jsonb := private.admit(ticket);
 begin
-  perform private.admit(ticket);
+  if caller ? 'refused' then
+    return caller;
+  end if;
   return api.charge()::jsonb || jsonb_build_object('flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function api.admit(jsonb) is

@@ -17,7 +17,7 @@ export type Db = {
    */
   call(name: string, ...args: (object | null)[]): Promise<string>;
   /**
-   * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them, does the work, and debits their limit.
+   * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them (api.enter), does the work, and debits their limit.
    * `admission` is the JSON of what the database says of the ticket. `answer` is for read(), which throws what an envelope in its
    * place says; the admission and all that was written stand nevertheless.
    * @throws {NotAdmitted} when they are not admitted.
@@ -35,11 +35,13 @@ export type Db = {
  *
  * - `{"refused": code, "with": {…}}`, made by `private.refusal`: what `private.refuse` raises, but what the statement wrote stays.
  *   Read as an ApiError, or a Refusal where the error table has no such code. `with` holds its fields, and
- *   `rate` where a limit was debited.
+ *   `rate` where a limit was debited. With `admission` it is of a ticket, and thrown as NotAdmitted: then nothing was done.
  * - `{"need": kind, "about": …}`, made by `private.need`: something from outside the database is needed first. Whoever runs
  *   the function declares who fetches that: see callFor().
  */
-type Envelope = { refused: string; with?: Record<string, unknown> } | { need: string; about: unknown };
+type Envelope =
+  | { refused: string; with?: Record<string, unknown>; admission?: true }
+  | { need: string; about: unknown };
 
 /** An api function needs something that only the outside can give. A failure of ours where nobody declared who fetches it. */
 export class UnmetNeed extends Error {
@@ -65,7 +67,7 @@ export class NotAdmitted extends Error {
 
 /** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
 const RULES = "RULES";
-/** Raised by admission, in the same way. */
+/** Raised by admission, in the same way, once the work is done and the limit turns out to be spent. */
 const ADMIT = "ADMIT";
 /**
  * Safe to repeat at once: Postgres rolled the transaction back. 23503: a row that the statement had read was deleted before it could
@@ -217,18 +219,23 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   const withDeadlineFrom = (begun?: number): Db => ({
     async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args, begun);
+      const text = `select ${timed(args)}, ${calling(name, "$1::jsonb", args)} as answer`;
+      const { answer } = await run<{ answer: string | null }>(name, text, args, begun);
       return read(name, answer ?? "null");
     },
     async open(name, ...args) {
-      // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
-      const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+      // offset 0 keeps each in a step of its own: the ticket is admitted, the function runs, the limit is debited
+      const { answer, admission } = await run<{ answer: string | null; admission: string | null }>(
         name,
-        `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
+        `select o.answer, case when not o.caller ? 'refused' then api.charge() end as admission from (` +
+          `select a.caller, case when a.caller ? 'refused' then a.caller::json ` +
+          `else ${calling(name, "a.caller", args)} end as answer from (` +
+          `select ${timed(args)}, api.enter($1::jsonb) as caller offset 0) a offset 0) o`,
         args,
         begun,
       );
-      return { answer: answer ?? "null", admission };
+      // if the ticket is not admitted, the answer says why
+      return { answer: answer ?? "null", admission: admission ?? read(name, answer ?? "null") };
     },
     withDeadlineFrom,
     async end() {
@@ -240,18 +247,21 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 }
 
 /** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
-const statement = (name: string, args: unknown[]) =>
-  `select set_config('transaction_timeout', $${args.length + 1}, true), ` +
-  `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")}) as answer`;
+const timed = (args: unknown[]) => `set_config('transaction_timeout', $${args.length + 1}, true)`;
+
+const calling = (name: string, who: string, args: unknown[]) =>
+  `api.${name}(${args.map((_, index) => (index === 0 ? who : `$${index + 1}::jsonb`)).join(", ")})`;
 
 /**
  * What an api function answered.
- * @throws {Refusal} and {UnmetNeed}, where it is one of the envelopes.
+ * @throws {Refusal}, {NotAdmitted} and {UnmetNeed}, where it is one of the envelopes.
  */
 export function read(name: string, answer: string): string {
   const envelope = readEnvelope(answer);
   if (!envelope) return answer;
-  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new UnmetNeed(name, envelope);
+  if (!("refused" in envelope)) throw new UnmetNeed(name, envelope);
+  const refused = refusal(envelope.refused, envelope.with);
+  throw envelope.admission ? new NotAdmitted(refused) : refused;
 }
 
 /**
