@@ -36,7 +36,7 @@ async function loggedDuring(run: () => Promise<unknown>): Promise<string[]> {
 
 const secret = () => randomBytes(32).toString("hex");
 
-test("the log is where this looks, and an error of one of our connections is in it", async () => {
+test("contract §1 the log is where this looks, and an error of one of our connections is in it", async () => {
   const failing = () => world.environment.db.call("no_such_function", {}).catch(() => {});
   expect((await loggedDuring(failing)).join()).toContain("ERROR:  function api.no_such_function");
 });

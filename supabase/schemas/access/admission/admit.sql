@@ -195,8 +195,8 @@ exception when sqlstate 'ADMIT' then
   return private.refusal(refused, detail::json)::jsonb || '{"admission": true}';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant, host, request_id}, or why '
-  'not, as {refused, with, admission: true}. Checks credential, kind, scope, partner and rate limit, and leaves in '
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant, host, request_id}, or '
+  'why not, as {refused, with, admission: true}. Checks credential, kind, scope, partner and rate limit, and leaves in '
   'app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for '
   'it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no '
   'tenant yet.';
