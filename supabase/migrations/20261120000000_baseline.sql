@@ -43,7 +43,7 @@ begin
   for wanted in
     select * from (values
       ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
-      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=10s}'),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=1s}'),
       ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
       ('api_owner', 'nologin noinherit', '{}')
     ) as roles (name, attributes, settings)
@@ -153,34 +153,27 @@ end $$;
 
 -- The caller of this transaction, and the tenant that row-level security reads.
 
--- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check
--- behind the scopes.
+-- First line of every api function: sets caller and tenant for this transaction. A second check behind the scopes.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
 declare
-  admitted jsonb := caller;
-  kind     text;
-  client   text;
-  person   text;
+  kind     constant text := caller ->> 'kind';
+  client   constant text := coalesce(caller ->> 'client_id', '');
+  person   constant text := coalesce(caller ->> 'user_id', '');
   ignored  text;
 begin
-  if caller ? 'credential' then
-    admitted := private.admit(caller);
   -- compared here, which takes a third of calling who knows what to say of it
-  elsif caller ->> 'host' is distinct from (select d.host from core.deployment d) then
+  if caller ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(caller ->> 'host');
   end if;
-  kind := admitted ->> 'kind';
   if kind = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(kind, 'none')
       using errcode = 'insufficient_privilege';
   end if;
-  client := coalesce(admitted ->> 'client_id', '');
-  person := coalesce(admitted ->> 'user_id', '');
   -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
   ignored := set_config('app.caller_kind', kind, true);
-  ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
+  ignored := set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true);
   ignored := set_config('app.client_id',   client, true);
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
@@ -189,11 +182,11 @@ begin
   -- tenant as a partner: it holds what people own.
   ignored := set_config('app.sees_whole_tenant',
                         case when kind = 'worker' or kind = 'partner'
-                             and admitted ->> 'partner_id' <> private.people_tenant()::text
+                             and caller ->> 'partner_id' <> private.people_tenant()::text
                                             then 'true' else '' end, true);
-  ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
-  ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
-  ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
+  ignored := set_config('app.manager_id',  coalesce(caller ->> 'manager_id', ''), true);
+  ignored := set_config('app.signatory',   coalesce(caller ->> 'signatory', ''), true);
+  ignored := set_config('app.signed_in_at', coalesce(caller ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 
@@ -3969,8 +3962,8 @@ select private.enable_tenant_policy('core.virtual_chargers', 'select, insert, up
 -- debits the limit last, so that its row is locked only briefly. A ticket that lacks a field admits nobody: every
 -- condition must be true, and null is not. Only definers call these functions: there is no tenant yet.
 
--- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request
--- of its quota.
+-- Refuses to admit. private.admit makes it an answer: what is raised is a line in Postgres's log, and made-up keys
+-- would fill it. Unlike private.refuse, it costs the caller no request of its quota.
 create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
@@ -4127,6 +4120,8 @@ declare
   admitted   jsonb;
   state      record;
   ignored    text;
+  refused    text;
+  detail     text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(ticket ->> 'host');
@@ -4154,13 +4149,24 @@ begin
   end if;
   ignored := set_config('app.admission', (admitted || jsonb_build_object(
     'bucket', demand -> 'bucket', 'quota', state.quota, 'window_seconds', state.window_seconds))::text, true);
-  return admitted -> 'caller';
+  return admitted -> 'caller' || jsonb_build_object('host', ticket -> 'host', 'request_id', ticket -> 'request_id');
+exception when sqlstate 'ADMIT' then
+  get stacked diagnostics refused = message_text, detail = pg_exception_detail;
+  return private.refusal(refused, detail::json)::jsonb || '{"admission": true}';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, '
-  'kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid '
-  'credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than '
-  'the request was made for. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant, host, request_id}, or '
+  'why not, as {refused, with, admission: true}. Checks credential, kind, scope, partner and rate limit, and leaves in '
+  'app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for '
+  'it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no '
+  'tenant yet.';
+
+create function api.enter(ticket jsonb) returns jsonb
+language plpgsql security definer
+as $$ begin return private.admit(ticket); end $$;
+comment on function api.enter(jsonb) is
+  'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
+  'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
@@ -4207,8 +4213,12 @@ comment on function api.charge() is
 create function api.admit(ticket jsonb) returns json
 language plpgsql security definer
 as $$
+declare
+  caller constant jsonb := private.admit(ticket);
 begin
-  perform private.admit(ticket);
+  if caller ? 'refused' then
+    return caller;
+  end if;
   return api.charge()::jsonb || jsonb_build_object('flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function api.admit(jsonb) is
@@ -19623,6 +19633,9 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
+  if answer ? 'refused' then
+    return answer;
+  end if;
   -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
   update core.imports i set outcomes = answer -> 'results'
    where (input ->> 'dry_run')::boolean and not answer ? 'idempotent' and i.partner_id = private.partner_id()
@@ -24684,8 +24697,15 @@ declare
   upload core.uploads;
   newest core.uploads;
 begin
-  -- one file of a client at a time, so that equal ones find the first stored
-  perform private.lock('uploads', private.client_id()::text);
+  -- one file of a client at a time, so that equal ones find the first stored; packages/shared/src/domain/charging_in/
+  -- file/one_at_a_time.ts says the same of a file in its own process
+  begin
+    perform private.lock('uploads', private.client_id()::text);
+  exception when lock_not_available then
+    return private.refusal('too_many_requests', json_build_object(
+      'reason', 'upload_running', 'retry_after_seconds', 5,
+      'detail', 'Another file of yours is being stored. Wait retry_after_seconds, then send this one again.'));
+  end;
   select * into upload from core.uploads u where u.partner_id = private.partner_id()
       and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MID_CHARGER } from "../harness/chargers.ts";
 import { accountBody, createAccount } from "../harness/people.ts";
 import { createWorld, rowCounts, type World } from "../harness/world.ts";
 
-// What every row of the error tables has in common, for the four routes of the account side.
+// What every row of the error tables has in common, for the routes of the account side.
 
 let world: World;
 beforeAll(async () => {
@@ -33,6 +34,14 @@ const ROUTES: [string, { scope: string; failure: string; body?: (account: Accoun
     },
   ],
   [
+    "/v1/chargers",
+    {
+      scope: "cpo:chargers:write",
+      failure: "charger_create_failed",
+      body: ({ account_id }) => ({ account_id, ...MID_CHARGER }),
+    },
+  ],
+  [
     "/v1/mandate-links",
     {
       scope: "cpo:mandates:write",
@@ -42,6 +51,7 @@ const ROUTES: [string, { scope: string; failure: string; body?: (account: Accoun
   ],
 ];
 const TABLES = [
+  "chargers",
   "accounts",
   "signatories",
   "connections",

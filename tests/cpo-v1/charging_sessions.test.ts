@@ -787,12 +787,33 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     expect(await months()).toEqual(["2026-03 12 3"]);
   });
 
-  test("ten equal files at once: one is stored, nine are told so", async () => {
+  test("ten equal files at once: one is stored, nine are told that it runs, and to come again", async () => {
     const file = sessionFile(`${reference};10-03-2026 19:00;10-03-2026 20:00;5`);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => uploaded(file)));
-    expect(new Set(answers.map(({ upload_id }) => upload_id)).size).toBe(1);
-    expect(answers.filter(({ idempotent }) => idempotent)).toHaveLength(9);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => upload(file)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(429)]);
+    for (const { headers, body } of answers.filter(({ status }) => status === 429)) {
+      expect(body).toMatchObject({ error: "Too many requests", reason: "upload_running", retry_after_seconds: 5 });
+      expect(headers.get("retry-after")).toBe("5");
+    }
+    const { body } = answers.find(({ status }) => status === 200) ?? {};
+    expect(await uploaded(file)).toEqual({ ...body, idempotent: true });
     expect(await months()).toEqual(["2026-03 5 1"]);
+  });
+
+  test("a file that another process stores meanwhile: the next one is told so within two seconds", async () => {
+    const file = sessionFile(`${reference};10-03-2026 19:00;10-03-2026 20:00;5`);
+    const holder = await world.database.admin.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select private.lock('uploads', $1)", [world.partnerA.client.id]);
+      const begun = performance.now();
+      expect(await upload(file)).toMatchObject({ status: 429, body: { reason: "upload_running" } });
+      expect(performance.now() - begun).toBeLessThan(2_000);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    expect((await uploaded(file)).counts).toMatchObject({ created: 1 });
   });
 
   test("a session that is in the file twice is invalid each time; the hours of a change of time are read", async () => {

@@ -126,6 +126,28 @@ describe("§4.1 a file of months", () => {
     ).toEqual({ uploads: 1 });
   });
 
+  test("§4.1 while another file of the client is stored, nobody waits for it: it is to be confirmed again, or looked at later", async () => {
+    const file = (month: string) => upload(`klantnummer;maand;kWh\n${reference};${month};77`);
+    const [looked, fresh] = [pageOf((await file("2026-04")).location), pageOf((await file("2026-05")).location)];
+    expect((await ask(portal(world, looked))).status).toBe(200);
+    const form_token = await tokenOf(ask, "/uploads");
+    const holder = await world.database.admin.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select private.lock('uploads', $1)", [world.partnerA.client.id]);
+      const again = await ask(portal(world, `${looked}?lang=nl`), { form: { form_token } });
+      expect(again.text).toContain("Bevestig het nog eens");
+      const later = await ask(portal(world, fresh));
+      expect([later.status, later.headers.get("retry-after")]).toEqual([429, "5"]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    expect((await ask(portal(world, fresh))).status).toBe(200);
+    expect((await ask(portal(world, looked), { form: { form_token } })).status).toBe(303);
+    expect(await stored()).toContainEqual({ month: "2026-04", kwh: 77 });
+  });
+
   test("§4.1 it says what is wrong with it, in both languages; nothing is kept", async () => {
     const refusal = async (file: string) => {
       const { status, text } = await upload(file);

@@ -291,7 +291,7 @@ test("contract §1 attack: of a caller nothing stays on the connection for the n
       expect((await ask(path, body)).status).toBe(status);
       const kept = Object.values(JSON.parse(await db.call("leftovers", {})));
       expect(kept.filter(Boolean), path).toEqual([]);
-      await expect(db.open("leftovers", {} as never), "nor can it be charged to").rejects.toThrow(/json/);
+      await expect(db.call("charge"), "nor can it be charged to").rejects.toThrow(/json/);
     }
   } finally {
     await world.row("drop function api.leftovers(jsonb)");

@@ -148,7 +148,9 @@ test("§5 attack: the replica admits nobody, and shows whom the primary admitted
     JSON.parse(await ask({ ...caller, partner_id: world.partnerB.id })).count,
     "one tenant's client in another",
   ).toBe(0);
-  await expect(ask({ credential, demand, host: "sandbox", request_id: "1" }), "a ticket").rejects.toThrow(/recovery/);
+  const ticket = { credential, demand, host: "sandbox" as const, request_id: "1" };
+  await expect(db.open("read_replica", ticket, place, { limit: 1, offset: 0 })).rejects.toThrow(/recovery/);
+  await expect(ask(ticket)).rejects.toMatchObject({ code: "42501" });
   await expect(ask({ ...caller, kind: "anyone" })).rejects.toMatchObject({ code: "42501" });
   await expect(ask({ ...caller, host: "production" })).rejects.toMatchObject({ code: "service_unavailable" });
   await expect(db.call("create_account", caller, accountBody()), "a write").rejects.toThrow();

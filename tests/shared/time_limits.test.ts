@@ -142,6 +142,55 @@ test("contract §9 attack: sixteen writes that wait for a locked table leave a c
   }
 });
 
+test("contract §9 attack: six slow requests of one client take one connection of a process, and another client's is answered first", async () => {
+  await world.database.admin.query(
+    `create function api.store_slowly(caller jsonb, seconds jsonb) returns json language plpgsql as $$
+     begin perform pg_sleep((seconds ->> 'seconds')::numeric); return '1'; end $$;
+     grant execute on function api.store_slowly(jsonb, jsonb) to edge_slow`,
+  );
+  const db = connect(world.database.url("edge_slow"), SLOW);
+  const answered: string[] = [];
+  const ask = (client_id: string, seconds: number) =>
+    db.call("store_slowly", { client_id }, { seconds }).then(() => answered.push(client_id));
+  await Promise.all([...Array.from({ length: 6 }, () => ask("busy", 0.4)), ask("other", 0)]);
+  expect(answered).toEqual(["other", ...Array(6).fill("busy")]);
+  await db.end();
+});
+
+test("contract §9 attack: whoever waits for its turn too long is told to come again, and the turn goes on to the next", async () => {
+  const db = connect(world.database.url("edge_slow"), { ...SLOW, turn_ms: 300 });
+  const ask = (seconds: number) => db.call("store_slowly", { client_id: "busy" }, { seconds });
+  const first = ask(1);
+  await expect(ask(0)).rejects.toMatchObject({ code: "service_unavailable" });
+  await first;
+  expect(await ask(0)).toBe("1");
+  await db.end();
+});
+
+test("contract §9 attack: a slow request waits a second for a lock, not longer, with its connection", async () => {
+  const holder = await world.database.admin.connect();
+  const db = connect(world.database.url("edge_slow"), SLOW);
+  try {
+    await world.database.admin.query(
+      `create function api.store_locked(caller jsonb) returns json language plpgsql security definer as $$
+       begin perform private.lock('uploads', 'held'); return '1'; end $$;
+       grant execute on function api.store_locked(jsonb) to edge_slow`,
+    );
+    await holder.query("begin");
+    await holder.query("select private.lock('uploads', 'held')");
+    const begun = performance.now();
+    await expect(db.call("store_locked", {})).rejects.toMatchObject({
+      code: "service_unavailable",
+      cause: { code: "55P03" },
+    });
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+    await db.end();
+  }
+});
+
 test("contract §9 a statement that runs too long is ended by the database, and its connection goes on", async () => {
   await world.database.admin.query(
     `create function api.slow(caller jsonb) returns json language plpgsql as $$ begin perform pg_sleep(20); return '1'; end $$;

@@ -383,7 +383,7 @@ describe("functions", () => {
                 select string_agg(case when n = 1 then $$'{"kind": "nobody"}'$$ when type = 'jsonb'::regtype then $$'{"address_hash": "0a"}'$$ else 'null' end
                                   || '::' || format_type(type, null), ', ' order by n)
                   from unnest(f.proargtypes) with ordinality as a (type, n))) as call
-         from ${functions} where f.schema = 'api' and f.name not in ('api.admit', 'api.charge')`,
+         from ${functions} where f.schema = 'api' and f.name not in ('api.admit', 'api.charge', 'api.enter')`,
     );
     const refused = { code: "42501", message: "caller kind nobody may not run this function" };
     expect(rows.length).toBeGreaterThan(50);
@@ -461,7 +461,7 @@ describe("functions", () => {
   test("that edge and edge_slow may execute are those the endpoints declare, admission, and what health asks", async () => {
     const modules = readdirSync(`${ROOT}supabase/functions`, { recursive: true, encoding: "utf8" });
     const declared: Record<"edge" | "edge_slow", string[]> = {
-      edge: ["admit", "charge", "read_health", "read_replica"],
+      edge: ["admit", "charge", "enter", "read_health", "read_replica"],
       edge_slow: [],
     };
     for (const path of modules.filter((name) => name.endsWith("app.ts"))) {
@@ -481,7 +481,7 @@ describe("functions", () => {
                      from pg_db_role_setting s join pg_roles r on r.oid = s.setrole where r.rolname in ('edge', 'edge_slow', 'operator')`),
     ).toEqual([
       "edge lock_timeout=3s statement_timeout=8s",
-      "edge_slow lock_timeout=10s statement_timeout=1min",
+      "edge_slow lock_timeout=1s statement_timeout=1min",
       "operator lock_timeout=30s statement_timeout=10min",
     ]);
   });

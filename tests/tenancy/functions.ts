@@ -129,7 +129,7 @@ async function functionsOf(admin: pg.Pool): Promise<Api[]> {
   const { rows } = await admin.query<Api>(
     `select p.oid::regproc::text as name, case when has_function_privilege('edge', p.oid, 'execute') then 'edge' else 'edge_slow' end as login,
             pronargs::int as takes
-       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge') order by 1`,
+       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge', 'enter') order by 1`,
   );
   return rows;
 }

@@ -51,15 +51,20 @@ function declaredOf(name: string): Set<string> {
   return new Set([...kinds, ...others, ...(PAGES.sql.includes(name) ? PAGES_ADMIT : [])]);
 }
 
-/** What becomes of a ticket: the function answers, admission turns it away, or something else is wrong with the request. */
-async function present(session: pg.PoolClient, role: string, name: string, takes: number, ticket: object) {
-  await session.query(`begin; set local role ${role}`);
+/** What becomes of a ticket: the function, if any, answers; admission turns it away; or something else is wrong with the request. */
+async function present(session: pg.PoolClient, role: string, name: string | null, takes: number, ticket: object) {
+  await session.query("begin; set local role edge");
   try {
-    const given = [ticket, { address_hash: "00" }, {}, {}].slice(0, takes);
+    const { rows } = await session.query("select api.enter($1) as caller", [ticket]);
+    const [{ caller }] = rows;
+    if ("refused" in caller) return "turned away";
+    if (name === null) return "answered";
+    await session.query(`set local role ${role}`);
+    const given = [caller, { address_hash: "00" }, {}, {}].slice(0, takes);
     await session.query(`select api.${name}(${given.map((_, at) => `$${at + 1}`)})`, given);
     return "answered";
   } catch (error) {
-    return ["42501", "ADMIT"].includes((error as { code: string }).code) ? "turned away" : "refused";
+    return (error as { code: string }).code === "42501" ? "turned away" : "refused";
   } finally {
     await session.query("rollback");
   }
@@ -71,7 +76,7 @@ export async function presentTickets(admin: pg.Pool, tickets: Tickets) {
   let admitted = 0;
   const { rows } = await admin.query<{ name: string; takes: number; slow: boolean }>(
     `select p.proname as name, p.pronargs::int as takes, has_function_privilege('edge_slow', p.oid, 'execute') as slow
-       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge', 'read_health') order by 1`,
+       from pg_proc p where p.pronamespace = 'api'::regnamespace and p.proname not in ('admit', 'charge', 'enter', 'read_health') order by 1`,
   );
   const session = await admin.connect();
   for (const { name, takes, slow } of rows) {
@@ -129,8 +134,7 @@ export async function forgeTickets(admin: pg.Pool, tickets: Tickets, victim: Hol
           { ...ticket, credential: { ...credential, [field]: value } },
         ]);
     for (const [how, other] of forged)
-      if ((await present(session, "edge", "admit", 1, other)) === "answered")
-        faults.push(`${what}, ${how}, is admitted`);
+      if ((await present(session, "edge", null, 0, other)) === "answered") faults.push(`${what}, ${how}, is admitted`);
   }
   session.release();
   return faults;

@@ -49,9 +49,9 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     to: ["core.documents", "private.request_statements", "private.withdraw_statement"],
   },
   {
-    because: "the first line of every api function admits its caller",
+    because: "the first line of every api function knows whose rows are people's",
     from: ["foundation"],
-    to: ["private.admit", "private.people_tenant"],
+    to: ["private.people_tenant"],
   },
   {
     because: "a platform has its credential in the table of its source",

@@ -25,7 +25,7 @@ const INSERT = `
   insert into core.charging_evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document, document_sha256)
   select $1, charger_id, id, $2, 'api', session_id, to_jsonb(m), sha256(to_jsonb(m)::text::bytea) from meant m`;
 
-type Told = { session_id: string; serial_number: string; started_at: string; ended_at: string; kwh: number };
+export type Told = { session_id: string; serial_number: string; started_at: string; ended_at: string; kwh: number };
 
 export const charging_in: Bench = {
   about:
@@ -134,7 +134,7 @@ type Answer = { created?: number; counts?: Record<string, number> };
 
 const bare = (figures: Figures) => ({ what: "one bare insert of the same sessions and evidence", figures });
 
-const sessionFile = (sessions: readonly Told[]): string =>
+export const sessionFile = (sessions: readonly Told[]): string =>
   [
     "sessie;serienummer;start;eind;kWh",
     ...sessions.map(

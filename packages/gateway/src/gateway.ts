@@ -16,7 +16,8 @@ import { takeProxyHeader } from "./proxy_protocol.ts";
 import type { Settings } from "./settings.ts";
 
 /** Bytes of a frame, pieces in which it arrives, and fragments of a message. The types of ws do not know the last two. */
-const MOST_READ = { maxPayload: 256 * 1024, maxBufferedChunks: 64, maxFragments: 64 };
+// a frame of 256 KiB may come in packets of 1.4 kB each: 64 chunks would cut a slow charger off at 90 kB, again and again
+const MOST_READ = { maxPayload: 256 * 1024, maxBufferedChunks: 256, maxFragments: 64 };
 /** How many chargers one report of `seen` names. */
 const SEEN_AT_ONCE = 1_000;
 /** The longest wait for a turn. */

@@ -67,8 +67,10 @@ export const registerCharger = endpoint(
       "charger_claimed",
       "charger_limit_reached",
       "name_taken",
+      // the specification names it here too
+      "catalog_lookup_failed",
     ],
-    failure: "catalog_lookup_failed",
+    failure: "charger_create_failed",
     // recognize a known serial number before judging the rest of the body
     salvage: async (raw, { call }) => {
       const { data } = Repeat.safeParse(raw);

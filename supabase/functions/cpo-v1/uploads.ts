@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import {
   MAX_UPLOAD,
   type ReadUpload,
@@ -90,7 +91,8 @@ export const deliverUpload = endpoint(
       "The body is the file itself: CSV or an Excel workbook (.xlsx), at most 4 MiB, 5,000 rows and 500 columns. The " +
       "headings say whether it has months or sessions, in Dutch or English, in any order. Each row is judged alone, as " +
       "`POST /v1/sessions:batch` and `POST /v1/charging-sessions` do. Sending your newest file again changes nothing, " +
-      "unless a row was left out, parked or withdrawn and can be stored now. We keep its hash and results, not the file.",
+      "unless a row was left out, parked or withdrawn and can be stored now. We keep its hash and results, not the file. " +
+      "Send one file at a time: a second one is answered 429 with `reason: upload_running`.",
     caller: CALLER,
     idempotent: true,
     limit: "cpo_sessions",
@@ -110,22 +112,26 @@ export const deliverUpload = endpoint(
     errors: ["file_type", "unreadable_file", "unknown_columns", "ambiguous_decimals", "parked_limit"],
     failure: "ingest_failed",
   },
-  async ({ body, query: { dry_run, kind, decimal }, call, fail }) => {
-    let read: ReadUpload;
-    try {
-      read = await readUpload(body, { kind, decimal });
-    } catch (error) {
-      if (!(error instanceof UploadFault)) throw error;
-      return fail(error.code, error.fields);
-    }
-    const { table: _, ...told } = read;
-    return call("deliver_upload", {
-      ...told,
-      upload_id: randomUUID(),
-      sha256: createHash("sha256").update(body).digest("hex"),
-      decimal: decimal ?? null,
-      file_name: null,
-      dry_run: dry_run === "true",
+  async ({ body, query: { dry_run, kind, decimal }, admitted, call, fail }) => {
+    const upload_id = randomUUID();
+    const { client_id } = await admitted();
+    return oneAtATime(client_id ?? "", upload_id, async () => {
+      let read: ReadUpload;
+      try {
+        read = await readUpload(body, { kind, decimal });
+      } catch (error) {
+        if (!(error instanceof UploadFault)) throw error;
+        return fail(error.code, error.fields);
+      }
+      const { table: _, ...told } = read;
+      return call("deliver_upload", {
+        ...told,
+        upload_id,
+        sha256: createHash("sha256").update(body).digest("hex"),
+        decimal: decimal ?? null,
+        file_name: null,
+        dry_run: dry_run === "true",
+      });
     });
   },
 );

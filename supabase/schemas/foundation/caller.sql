@@ -1,33 +1,26 @@
 -- The caller of this transaction, and the tenant that row-level security reads.
 
--- First line of every api function: admits a ticket, and sets caller and tenant for this transaction. A second check
--- behind the scopes.
+-- First line of every api function: sets caller and tenant for this transaction. A second check behind the scopes.
 create function private.act_as(caller jsonb, variadic kinds text[]) returns void
 language plpgsql
 as $$
 declare
-  admitted jsonb := caller;
-  kind     text;
-  client   text;
-  person   text;
+  kind     constant text := caller ->> 'kind';
+  client   constant text := coalesce(caller ->> 'client_id', '');
+  person   constant text := coalesce(caller ->> 'user_id', '');
   ignored  text;
 begin
-  if caller ? 'credential' then
-    admitted := private.admit(caller);
   -- compared here, which takes a third of calling who knows what to say of it
-  elsif caller ->> 'host' is distinct from (select d.host from core.deployment d) then
+  if caller ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(caller ->> 'host');
   end if;
-  kind := admitted ->> 'kind';
   if kind = any (kinds) is not true then
     raise exception 'caller kind % may not run this function', coalesce(kind, 'none')
       using errcode = 'insufficient_privilege';
   end if;
-  client := coalesce(admitted ->> 'client_id', '');
-  person := coalesce(admitted ->> 'user_id', '');
   -- assignments, because plpgsql evaluates these by themselves: a perform of the same goes through the executor
   ignored := set_config('app.caller_kind', kind, true);
-  ignored := set_config('app.partner_id',  coalesce(admitted ->> 'partner_id', ''), true);
+  ignored := set_config('app.partner_id',  coalesce(caller ->> 'partner_id', ''), true);
   ignored := set_config('app.client_id',   client, true);
   ignored := set_config('app.user_id',     person, true);
   -- an application that acts for a person, or for a partner, owns nothing: what it reaches is what they do
@@ -36,11 +29,11 @@ begin
   -- tenant as a partner: it holds what people own.
   ignored := set_config('app.sees_whole_tenant',
                         case when kind = 'worker' or kind = 'partner'
-                             and admitted ->> 'partner_id' <> private.people_tenant()::text
+                             and caller ->> 'partner_id' <> private.people_tenant()::text
                                             then 'true' else '' end, true);
-  ignored := set_config('app.manager_id',  coalesce(admitted ->> 'manager_id', ''), true);
-  ignored := set_config('app.signatory',   coalesce(admitted ->> 'signatory', ''), true);
-  ignored := set_config('app.signed_in_at', coalesce(admitted ->> 'signed_in_at', ''), true);
+  ignored := set_config('app.manager_id',  coalesce(caller ->> 'manager_id', ''), true);
+  ignored := set_config('app.signatory',   coalesce(caller ->> 'signatory', ''), true);
+  ignored := set_config('app.signed_in_at', coalesce(caller ->> 'signed_in_at', ''), true);
   ignored := set_config('app.request_id',  coalesce(caller ->> 'request_id', ''), true);
 end $$;
 

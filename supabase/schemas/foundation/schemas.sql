@@ -37,7 +37,7 @@ begin
   for wanted in
     select * from (values
       ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
-      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=10s}'),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=1s}'),
       ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
       ('api_owner', 'nologin noinherit', '{}')
     ) as roles (name, attributes, settings)

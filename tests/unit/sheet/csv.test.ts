@@ -1,6 +1,7 @@
 // CSV as spreadsheets write it, in every encoding that they use (design: files).
 
 import { expect, test } from "vitest";
+import { readUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { MOST_CELLS } from "#shared/domain/sheet/csv.ts";
 import { MAX_ROWS, SheetError } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
@@ -163,4 +164,19 @@ test("rows beyond 5,000 are counted and not kept", async () => {
 test("of a row of 100,000 cells, 20,000 are kept", async () => {
   const [header, wide] = (await readSheet(bytes(`naam;email\n${"a;".repeat(100_000)}`))).rows;
   expect([header?.cells.length, wide?.cells.length]).toEqual([2, MOST_CELLS]);
+});
+
+test("§4.1 attack: while a file of 5,000 rows is read, the process answers others", async () => {
+  const rows = Array.from({ length: 5_000 }, (_, n) => `S-${n};PAAL-1;2026-03-10 18:00;2026-03-10 19:00;7,5`);
+  const file = new TextEncoder().encode(["sessie;laadpaal;start;eind;kWh", ...rows].join("\n"));
+  let answered = 0;
+  let isRead = false;
+  const others = async () => {
+    for (; !isRead; answered += 1) await new Promise((resolve) => setTimeout(resolve));
+  };
+  const all = others();
+  expect((await readUpload(file)).items).toHaveLength(5_000);
+  isRead = true;
+  await all;
+  expect(answered).toBeGreaterThan(50);
 });

@@ -3,7 +3,7 @@ import type { Admitted as Admission } from "./admission.ts";
 /** The admitted caller, as SQL receives it in the first argument of every api function. */
 export type Caller = Admission["caller"] & { host: "sandbox" | "production"; request_id: string };
 
-/** A credential still to be admitted, as SQL receives it in place of a caller: the function that a request runs first admits it. */
+/** A credential still to be admitted: api.enter does it in the first statement of a request, and gives the caller. */
 export type Ticket = {
   /** A credential whose signature or form was verified; whether it is still good is for the database to say. */
   credential: { kind: string };

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Ticket } from "./caller.ts";
+import type { Caller, Ticket } from "./caller.ts";
 import { ApiError, isErrorCode, Refusal } from "./errors.ts";
 import type { Limits } from "./pool.ts";
 import type { Rate } from "./rate.ts";
@@ -17,7 +17,7 @@ export type Db = {
    */
   call(name: string, ...args: (object | null)[]): Promise<string>;
   /**
-   * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them, does the work, and debits their limit.
+   * Runs `api.<name>(…)` for who holds a ticket: the same statement admits them (api.enter), does the work, and debits their limit.
    * `admission` is the JSON of what the database says of the ticket. `answer` is for read(), which throws what an envelope in its
    * place says; the admission and all that was written stand nevertheless.
    * @throws {NotAdmitted} when they are not admitted.
@@ -35,11 +35,13 @@ export type Db = {
  *
  * - `{"refused": code, "with": {…}}`, made by `private.refusal`: what `private.refuse` raises, but what the statement wrote stays.
  *   Read as an ApiError, or a Refusal where the error table has no such code. `with` holds its fields, and
- *   `rate` where a limit was debited.
+ *   `rate` where a limit was debited. With `admission` it is of a ticket, and thrown as NotAdmitted: then nothing was done.
  * - `{"need": kind, "about": …}`, made by `private.need`: something from outside the database is needed first. Whoever runs
  *   the function declares who fetches that: see callFor().
  */
-type Envelope = { refused: string; with?: Record<string, unknown> } | { need: string; about: unknown };
+type Envelope =
+  | { refused: string; with?: Record<string, unknown>; admission?: true }
+  | { need: string; about: unknown };
 
 /** An api function needs something that only the outside can give. A failure of ours where nobody declared who fetches it. */
 export class UnmetNeed extends Error {
@@ -65,7 +67,7 @@ export class NotAdmitted extends Error {
 
 /** Raised by the rules in SQL: message is an error code, detail its extra fields as JSON. */
 const RULES = "RULES";
-/** Raised by admission, in the same way. */
+/** Raised by admission, in the same way, once the work is done and the limit turns out to be spent. */
 const ADMIT = "ADMIT";
 /**
  * Safe to repeat at once: Postgres rolled the transaction back. 23503: a row that the statement had read was deleted before it could
@@ -79,7 +81,7 @@ const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
 /** Of the roles `edge` and `edge_slow`. A busy machine needs more than half a second for the rest of an answer within 10 s, or 65 s. */
 export const QUICK: Limits = { max: 4, patience_ms: 9_000 };
-export const SLOW: Limits = { max: 2, patience_ms: 63_000 };
+export const SLOW: Limits = { max: 2, patience_ms: 63_000, turn_ms: 20_000 };
 
 /**
  * Functions that only read, by their name: they lock no row that others write. tests/sql/schema_rules.test.ts compares
@@ -89,34 +91,44 @@ export const READS = /^(get|list|read|export)_|^admit$/;
 /** Longer than the lock_timeout of `edge`: a write that waits gets the place of one that waited for a lock. */
 const PLACE_MS = 4_000;
 
-/** Lets so many in at once; the others wait in their order. */
-function placesFor(most: number) {
-  let free = most;
-  const waiting: (() => void)[] = [];
+/** Lets so many in at once, of each key; the others wait in their order. */
+function placesFor(most: number, wait_ms: number) {
+  const places = new Map<string, { free: number; waiting: (() => void)[] }>();
   return {
-    async enter(): Promise<void> {
-      if (free > 0) {
-        free -= 1;
-        return;
+    /** Answers how to leave. @throws once it waited too long. */
+    async enter(key = ""): Promise<() => void> {
+      const place = places.get(key) ?? { free: most, waiting: [] };
+      places.set(key, place);
+      const { waiting } = place;
+      const leave = () => {
+        const next = waiting.shift();
+        if (next) next();
+        else place.free += 1;
+        if (place.free === most) places.delete(key);
+      };
+      if (place.free > 0) {
+        place.free -= 1;
+        return leave;
       }
-      await new Promise<void>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
         const go = () => {
           clearTimeout(timer);
-          resolve();
+          resolve(leave);
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(go), 1);
-          reject(new Error("writes took too long"));
-        }, PLACE_MS);
+          reject(new Error("other statements took too long"));
+        }, wait_ms);
         waiting.push(go);
       });
     },
-    leave(): void {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    },
   };
+}
+
+/** Whose turn a statement takes: the client's, or else the person's or the partner's. The worker takes none. */
+function turnOf(who: object | null | undefined): string | null | undefined {
+  const { client_id, user_id, partner_id } = (who ?? {}) as Partial<Caller>;
+  return client_id ?? user_id ?? partner_id;
 }
 
 /** Tries three times: after a deadlock with a migration, the second try can meet what the migration replaced. */
@@ -148,7 +160,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   };
 
   // writes that wait for a lock leave a connection to what only reads
-  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max);
+  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max, PLACE_MS);
+  const turns = limits.turn_ms ? placesFor(1, limits.turn_ms) : undefined;
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
   const query = async <Row extends pg.QueryResultRow>(
@@ -190,34 +203,39 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   ): Promise<Row> => {
     const until = begun + limits.patience_ms;
     const values = args.map((arg) => JSON.stringify(arg));
-    const reads = READS.test(name);
+    const turn = turns && turnOf(args[0]);
+    const leave: (() => void)[] = [];
     try {
-      if (!reads) await writes.enter();
-      try {
-        const { rows } = await repeated(() => query<Row>(text, values, until));
-        return rows[0] as Row; // a select without from has one
-      } finally {
-        if (!reads) writes.leave();
-      }
+      if (turn) leave.push(await turns.enter(turn));
+      if (!READS.test(name)) leave.push(await writes.enter());
+      const { rows } = await repeated(() => query<Row>(text, values, until));
+      return rows[0] as Row; // a select without from has one
     } catch (error) {
       throw translate(error);
+    } finally {
+      for (const each of leave) each();
     }
   };
 
   const withDeadlineFrom = (begun?: number): Db => ({
     async call(name, ...args) {
-      const { answer } = await run<{ answer: string | null }>(name, statement(name, args), args, begun);
+      const text = `select ${timed(args)}, ${calling(name, "$1::jsonb", args)} as answer`;
+      const { answer } = await run<{ answer: string | null }>(name, text, args, begun);
       return read(name, answer ?? "null");
     },
     async open(name, ...args) {
-      // offset 0 keeps the function in a step of its own, which has ended when the limit is debited
-      const { answer, admission } = await run<{ answer: string | null; admission: string }>(
+      // offset 0 keeps each in a step of its own: the ticket is admitted, the function runs, the limit is debited
+      const { answer, admission } = await run<{ answer: string | null; admission: string | null }>(
         name,
-        `select o.answer, api.charge() as admission from (${statement(name, args)} offset 0) o`,
+        `select o.answer, case when not o.caller ? 'refused' then api.charge() end as admission from (` +
+          `select a.caller, case when a.caller ? 'refused' then a.caller::json ` +
+          `else ${calling(name, "a.caller", args)} end as answer from (` +
+          `select ${timed(args)}, api.enter($1::jsonb) as caller offset 0) a offset 0) o`,
         args,
         begun,
       );
-      return { answer: answer ?? "null", admission };
+      // if the ticket is not admitted, the answer says why
+      return { answer: answer ?? "null", admission: admission ?? read(name, answer ?? "null") };
     },
     withDeadlineFrom,
     async end() {
@@ -229,18 +247,21 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 }
 
 /** Postgres ends the transaction before we give up, so that nothing is stored that we answer 503: when a lock is freed just then, for example. */
-const statement = (name: string, args: unknown[]) =>
-  `select set_config('transaction_timeout', $${args.length + 1}, true), ` +
-  `api.${name}(${args.map((_, index) => `$${index + 1}::jsonb`).join(", ")}) as answer`;
+const timed = (args: unknown[]) => `set_config('transaction_timeout', $${args.length + 1}, true)`;
+
+const calling = (name: string, who: string, args: unknown[]) =>
+  `api.${name}(${args.map((_, index) => (index === 0 ? who : `$${index + 1}::jsonb`)).join(", ")})`;
 
 /**
  * What an api function answered.
- * @throws {Refusal} and {UnmetNeed}, where it is one of the envelopes.
+ * @throws {Refusal}, {NotAdmitted} and {UnmetNeed}, where it is one of the envelopes.
  */
 export function read(name: string, answer: string): string {
   const envelope = readEnvelope(answer);
   if (!envelope) return answer;
-  throw "refused" in envelope ? refusal(envelope.refused, envelope.with) : new UnmetNeed(name, envelope);
+  if (!("refused" in envelope)) throw new UnmetNeed(name, envelope);
+  const refused = refusal(envelope.refused, envelope.with);
+  throw envelope.admission ? new NotAdmitted(refused) : refused;
 }
 
 /**

@@ -22,7 +22,9 @@ export const ERROR_FIELDS = {
     .array(z.unknown().meta({ override: { $ref: "#/components/schemas/CatalogCharger" } }))
     .meta({ description: "The brand's models with a MID meter" }),
   status: z.string().meta({ description: "Status of the draft" }),
-  reason: z.string().meta({ description: "Why a draft cannot be claimed" }),
+  reason: z
+    .string()
+    .meta({ description: "Why a draft cannot be claimed; upload_running: another file of the client is being stored" }),
   draft_status: z.string().meta({ description: "For the sandbox helpers: status of the draft" }),
   step: z.string().meta({ description: "For the sandbox helpers: the step that failed; earlier steps stay done" }),
   code: z.string().meta({ description: "When a draft is withdrawn: the same as error" }),

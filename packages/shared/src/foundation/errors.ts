@@ -358,7 +358,7 @@ const table = {
     status: 429,
     error: "Too many requests",
     detail: "Wait retry_after_seconds, then continue.",
-    fields: ["retry_after_seconds", "step"],
+    fields: ["retry_after_seconds", "reason", "step"],
   },
 
   // 500: our failure; the cause is in the log only
@@ -368,11 +368,11 @@ const table = {
   },
   update_failed: {
     status: 500,
-    detail: "The connection could not be updated; nothing was stored. It is safe to repeat.",
+    detail: "The change could not be stored; everything is as it was. It is safe to repeat.",
   },
   mandate_link_failed: { status: 500, detail: "The link could not be made; nothing was stored. It is safe to repeat." },
   catalog_lookup_failed: { status: 500, detail: "The catalogue could not be read. It is safe to repeat." },
-  ingest_failed: { status: 500, detail: "The months could not be stored; nothing was. It is safe to repeat." },
+  ingest_failed: { status: 500, detail: "What you sent could not be stored; nothing was. It is safe to repeat." },
   charger_update_failed: {
     status: 500,
     detail: "The charger could not be changed; nothing was stored. It is safe to repeat.",

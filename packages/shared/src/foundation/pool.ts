@@ -10,6 +10,8 @@ export type Limits = {
    * ends what the database can still end.
    */
   patience_ms: number;
+  /** One statement of a client at a time, and how long another one of it waits for that, before it takes a connection. */
+  turn_ms?: number;
 };
 
 const asText = (value: string) => value;

@@ -2,8 +2,8 @@
 -- debits the limit last, so that its row is locked only briefly. A ticket that lacks a field admits nobody: every
 -- condition must be true, and null is not. Only definers call these functions: there is no tenant yet.
 
--- Refuses to admit; packages/shared/src/http/admit.ts reads it. Unlike private.refuse, it costs the caller no request
--- of its quota.
+-- Refuses to admit. private.admit makes it an answer: what is raised is a line in Postgres's log, and made-up keys
+-- would fill it. Unlike private.refuse, it costs the caller no request of its quota.
 create function private.refuse_admission(code text, detail json default '{}') returns void
 language plpgsql
 as $$
@@ -160,6 +160,8 @@ declare
   admitted   jsonb;
   state      record;
   ignored    text;
+  refused    text;
+  detail     text;
 begin
   if ticket ->> 'host' is distinct from (select d.host from core.deployment d) then
     perform private.require_host(ticket ->> 'host');
@@ -187,13 +189,24 @@ begin
   end if;
   ignored := set_config('app.admission', (admitted || jsonb_build_object(
     'bucket', demand -> 'bucket', 'quota', state.quota, 'window_seconds', state.window_seconds))::text, true);
-  return admitted -> 'caller';
+  return admitted -> 'caller' || jsonb_build_object('host', ticket -> 'host', 'request_id', ticket -> 'request_id');
+exception when sqlstate 'ADMIT' then
+  get stacked diagnostics refused = message_text, detail = pg_exception_detail;
+  return private.refusal(refused, detail::json)::jsonb || '{"admission": true}';
 end $$;
 comment on function private.admit(jsonb) is
-  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant}. Checks credential, '
-  'kind, scope, partner and rate limit, and leaves in app.admission what charge() needs. wrong_kind is a valid '
-  'credential of another kind; admit.ts has the refusal for it. tenant_changed is a credential of another partner than '
-  'the request was made for. Definer, because there is no tenant yet.';
+  'The caller of a ticket {credential: {kind, …}, demand: {kind, scope, key, bucket}, tenant, host, request_id}, or '
+  'why not, as {refused, with, admission: true}. Checks credential, kind, scope, partner and rate limit, and leaves in '
+  'app.admission what charge() needs. wrong_kind is a valid credential of another kind; admit.ts has the refusal for '
+  'it. tenant_changed is a credential of another partner than the request was made for. Definer, because there is no '
+  'tenant yet.';
+
+create function api.enter(ticket jsonb) returns jsonb
+language plpgsql security definer
+as $$ begin return private.admit(ticket); end $$;
+comment on function api.enter(jsonb) is
+  'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
+  'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
 create function private.note_use(key_hash bytea, token_hash bytea) returns void
 language plpgsql security definer
@@ -240,8 +253,12 @@ comment on function api.charge() is
 create function api.admit(ticket jsonb) returns json
 language plpgsql security definer
 as $$
+declare
+  caller constant jsonb := private.admit(ticket);
 begin
-  perform private.admit(ticket);
+  if caller ? 'refused' then
+    return caller;
+  end if;
   return api.charge()::jsonb || jsonb_build_object('flushed', pg_current_wal_flush_lsn());
 end $$;
 comment on function api.admit(jsonb) is

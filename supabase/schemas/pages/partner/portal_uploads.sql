@@ -60,6 +60,9 @@ begin
   perform private.act_as_manager();
   perform private.act_for_client((input ->> 'client')::uuid);
   answer := private.store_upload(input);
+  if answer ? 'refused' then
+    return answer;
+  end if;
   -- judging stores the rows and undoes it, with the client's lock: so only the first look and the confirmation do
   update core.imports i set outcomes = answer -> 'results'
    where (input ->> 'dry_run')::boolean and not answer ? 'idempotent' and i.partner_id = private.partner_id()

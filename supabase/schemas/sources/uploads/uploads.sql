@@ -185,8 +185,15 @@ declare
   upload core.uploads;
   newest core.uploads;
 begin
-  -- one file of a client at a time, so that equal ones find the first stored
-  perform private.lock('uploads', private.client_id()::text);
+  -- one file of a client at a time, so that equal ones find the first stored; packages/shared/src/domain/charging_in/
+  -- file/one_at_a_time.ts says the same of a file in its own process
+  begin
+    perform private.lock('uploads', private.client_id()::text);
+  exception when lock_not_available then
+    return private.refusal('too_many_requests', json_build_object(
+      'reason', 'upload_running', 'retry_after_seconds', 5,
+      'detail', 'Another file of yours is being stored. Wait retry_after_seconds, then send this one again.'));
+  end;
   select * into upload from core.uploads u where u.partner_id = private.partner_id()
       and u.id = (input ->> 'upload_id')::uuid;
   if found then  -- confirmed twice at once

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
 import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
@@ -127,15 +128,17 @@ async function find(request: PortalRequest): Promise<Found> {
 /** Judges a file that is kept, or stores it. As slow as what programs may send. */
 function deliver(request: PortalRequest, id: string, kept: Kept, read: ReadUpload, dry_run: boolean): Promise<Upload> {
   const { table: _, ...told } = read;
-  return request.own("portal_upload", {
-    ...told,
-    upload_id: id,
-    client: kept.client,
-    sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
-    decimal: kept.decimal || null,
-    file_name: kept.file_name,
-    dry_run,
-  });
+  return oneAtATime(kept.client, id, () =>
+    request.own("portal_upload", {
+      ...told,
+      upload_id: id,
+      client: kept.client,
+      sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
+      decimal: kept.decimal || null,
+      file_name: kept.file_name,
+      dry_run,
+    }),
+  );
 }
 
 type Looked = Found & { upload: Upload; read: ReadUpload | null };
@@ -173,7 +176,7 @@ const confirmUpload = signedIn(async (request) => {
   const { read } = kept ? await readKept(kept) : { read: null };
   if (!kept || !read) return gone(request, shown.who);
   const storing = deliver(request, id, kept, read, false);
-  const { answer, refused } = await request.attempt(storing, ["service_unavailable"]);
+  const { answer, refused } = await request.attempt(storing, ["service_unavailable", "too_many_requests"]);
   if (refused) return request.told(`${PAGE}/${id}`, "busy");
   // the same file was stored meanwhile, under the id of then
   return request.go(`${PAGE}/${answer.upload_id}`);

@@ -1,0 +1,24 @@
+import { ApiError } from "#shared/foundation/errors.ts";
+
+/** By client, the upload that this process reads or stores now. */
+const running = new Map<string, string>();
+
+/**
+ * Reads and stores a file of a client. The same upload, confirmed twice at once, waits for its turn in the database.
+ * @throws {ApiError} if another file of the client is running: reading it too would stop everybody else. SQL says the
+ * same of a file in another process (private.store_upload).
+ */
+export async function oneAtATime<T>(client: string, upload_id: string, run: () => Promise<T>): Promise<T> {
+  if ((running.get(client) ?? upload_id) !== upload_id)
+    throw new ApiError("too_many_requests", {
+      reason: "upload_running",
+      detail: "Another file of yours is being stored. Wait retry_after_seconds, then send this one again.",
+      retry_after_seconds: 5,
+    });
+  running.set(client, upload_id);
+  try {
+    return await run();
+  } finally {
+    running.delete(client);
+  }
+}
