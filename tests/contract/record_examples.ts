@@ -230,6 +230,11 @@ async function refuseRequests(
     body: { charger_id: await idOf("SN-2"), external_ref: "PAAL-1" },
   });
   const once = { session_id: "A-1", kwh: 5, started_at: "2026-03-01T10:00:00Z", ended_at: "2026-03-01T11:00:00Z" };
+  await world.post("/v1/charging-sessions", { sessions: [{ ...once, external_ref: "PAAL-1" }] }, token);
+  await refuse("name_in_use", "/v1/chargers:update", {
+    ...as,
+    body: { charger_id: await idOf("SN-1"), external_ref: null, from: "2026-02-01T00:00:00Z" },
+  });
   const sessions = [
     { ...once, serial_number: "SN-1" },
     { ...once, serial_number: "SN-2" },

@@ -246,7 +246,7 @@ describe("contract §3 payout prepare", () => {
     expect(await world.statuses(customer as Customer)).toMatchObject({ "2026-07": "staged" });
     expect((await prepare()).reasons, "July can still be booked").toMatchObject({ [id(customer)]: "below_minimum" });
     await world.row(
-      "update core.chargers set status = 'removed', removed_at = private.now() where account_id = $1",
+      "update core.chargers set status = 'removed', removed_at = '2026-06-01Z' where account_id = $1",
       id(customer),
     );
     const { batch } = await prepare();
