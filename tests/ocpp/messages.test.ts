@@ -585,6 +585,38 @@ describe("contract §6 what a charger is", () => {
     ]);
   });
 
+  test("while another active registration has its serial number, its sessions count nowhere; then all do", async () => {
+    const other = await world.addUser();
+    const answer = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, await other.token());
+    const first = { ...link };
+    const rows = async (statement: string) => (await world.database.admin.query(statement, [link.charger_id])).rows;
+    await tell(boot("ACE 0300"));
+    const { identity, password } = answer.body.ocpp;
+    const { body } = await world.post("/ocpp/chargers:admit", { identity, password }, secret);
+    link = { charger_id: body.charger_id, generation: body.generation };
+    const { payload } = await tell(started("08:00", 0));
+    await tell(stopped(payload.transactionId, "09:00", 5000));
+    const flags = async () =>
+      (await rows("select flags from core.charging_sessions where charger_id = $1 order by started_at")).map(
+        (row) => row.flags,
+      );
+    const months = () => rows("select wh::int from core.charger_months where charger_id = $1");
+    expect([await flags(), await months()]).toEqual([[[]], [{ wh: 5000 }]]);
+    await tell(boot("ACE 0300"));
+    const next = await tell(started("09:30", 5000));
+    await tell(stopped(next.payload.transactionId, "10:30", 9000));
+    expect([await flags(), await months()]).toEqual([[["other_registration"], ["other_registration"]], [{ wh: 0 }]]);
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = private.now() where id = $1",
+      first.charger_id,
+    );
+    await tell(values(undefined, sample("11:00", 9000)));
+    expect([await flags(), await months()]).toEqual([[[], []], [{ wh: 9000 }]]);
+    expect(
+      await world.row("select serial_number, counts_from from core.chargers where id = $1", link.charger_id),
+    ).toEqual({ serial_number: "ACE0300", counts_from: null });
+  });
+
   const NOTED = "2026-08-15T12:00:00Z";
   test("the operator reads its story, and which chargers tell the serial number of another", async () => {
     const operator = operatorOf(world.database);

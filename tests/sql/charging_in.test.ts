@@ -222,6 +222,17 @@ describe("§1 two tellings of one charge", () => {
     expect(await totals()).toEqual(["2026-03 15"]);
   });
 
+  test("attack: a duplicate that is corrected to more energy stays out: 10 and then 10.5 kWh are not 20.5", async () => {
+    const short = { started_at: "2026-03-10T18:00:00Z", ended_at: "2026-03-10T18:03:00Z", wh: 500 };
+    const twin = session({ ...short, source: "ocpi", external_id: "NL-TNM:9", started_at: "2026-03-10T18:03:30Z" });
+    await deliver(session(short), { ...twin, ended_at: "2026-03-10T18:07:00Z" });
+    expect(await totals()).toEqual(["2026-03 0.5"]);
+    expect(await deliver({ ...twin, ended_at: "2026-03-10T18:07:00Z", wh: 650 })).toMatchObject([
+      { status: "updated", flags: ["duplicate"] },
+    ]);
+    expect(await totals()).toEqual(["2026-03 0.5"]);
+  });
+
   test("a credited CDR stays credited, however often it is read", async () => {
     const cdr = session({ source: "ocpi", external_id: "NL-TNM:2" });
     const [stored] = await deliver(cdr);
@@ -229,6 +240,65 @@ describe("§1 two tellings of one charge", () => {
     expect(await deliver(cdr)).toMatchObject([{ status: "unchanged", flags: ["withdrawn"] }]);
     expect(await deliver({ ...cdr, wh: 4000 })).toMatchObject([{ status: "updated", flags: ["withdrawn"] }]);
     expect(await totals()).toEqual(["2026-03 0"]);
+  });
+});
+
+describe("§1 no charger gives more than it can", () => {
+  const flagsOf = async (...sessions: object[]) => (await deliver(...sessions)).map(({ flags }) => flags);
+  const evse = (evse_no: number, fields: object = {}) => session({ external_id: `e${evse_no}`, evse_no, ...fields });
+
+  test("attack: twelve connectors of one charger at one time are two sockets, or as many as it has names of EVSEs", async () => {
+    const twelve = Array.from({ length: 12 }, (_, n) => evse(n + 1));
+    expect((await flagsOf(...twelve)).filter((flags) => flags?.includes("beyond_capacity"))).toHaveLength(10);
+    expect(await totals()).toEqual(["2026-03 10"]);
+    charger = await addCharger();
+    await name(charger, { evses: [1, 2, 3].map((n) => ({ evse_uid: `${charger}-${n}` })) });
+    expect((await flagsOf(...twelve.map((each) => ({ ...each, charger_id: charger })))).flat()).toHaveLength(9);
+  });
+
+  test("who came later has the socket of one that is taken back, and its successors in turn", async () => {
+    const [one] = await deliver(evse(1), evse(2));
+    expect(await flagsOf(evse(3))).toEqual([["beyond_capacity"]]);
+    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", one?.session_id);
+    expect(await flagsOf(evse(3))).toEqual([[]]);
+    // told again it has its place again
+    expect(await flagsOf(evse(1, { wh: 4000 }))).toEqual([[]]);
+    expect(await flagsOf(evse(3))).toEqual([["beyond_capacity"]]);
+    expect(await totals()).toEqual(["2026-03 9"]);
+  });
+
+  test("one after the other at two sockets are as many as they like, though they overlap a third in turn", async () => {
+    const at = (from: number, to: number) => ({
+      started_at: `2026-03-10T${from}:00:00Z`,
+      ended_at: `2026-03-10T${to}:00:00Z`,
+    });
+    const long = evse(1, at(10, 20));
+    expect(await flagsOf(long, evse(2, at(10, 12)), evse(3, at(12, 14)), evse(4, at(14, 16)))).toEqual([
+      [],
+      [],
+      [],
+      [],
+    ]);
+  });
+
+  test("attack: a month of a connection above 1,000,000 kWh flags what exceeds it, and stops nobody", async () => {
+    await world.row("update core.chargers set power_kw = 1000 where id = $1", charger);
+    const march = { started_at: "2026-03-01T00:00:00Z", ended_at: "2026-03-31T00:00:00Z", wh: 700_000_000 };
+    const [first, second, small] = await deliver(
+      evse(1, march),
+      evse(2, { ...march, external_id: "e2", wh: 600_000_000 }),
+      session({ external_id: "april", started_at: "2026-04-02T10:00:00Z", ended_at: "2026-04-02T11:00:00Z" }),
+    );
+    expect([first?.flags, second?.flags, small?.flags]).toEqual([[], ["beyond_capacity"], []]);
+    expect(await totals()).toEqual(["2026-03 700000", "2026-04 5"]);
+    expect(
+      await rows("select wh::text from core.charger_months where charger_id = $1 order by month", charger),
+    ).toEqual([{ wh: "700000000" }, { wh: "5000" }]);
+  });
+
+  test("what is told of long before we knew the charger has a wrong clock", async () => {
+    const early = { started_at: "2025-12-01T10:00:00Z", ended_at: "2025-12-01T11:00:00Z" };
+    expect(await flagsOf(session(early))).toEqual([["wrong_clock"]]);
   });
 });
 
