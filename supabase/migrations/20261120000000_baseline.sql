@@ -2452,9 +2452,9 @@ create table core.ocpp_transactions (
   charger_id     uuid        not null,
   id             int         not null generated always as identity,
   owner_id       uuid        not null default private.owner_id(),
-  told_id        text,
+  source_id      text,
   connector      int,
-  told_at        timestamptz,
+  source_started_at timestamptz,
   started_at     timestamptz,
   first_at       timestamptz not null,
   meter_start_wh bigint,
@@ -2468,7 +2468,7 @@ create table core.ocpp_transactions (
   created_at     timestamptz not null default private.now(),
   end_guessed    boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
-  constraint ocpp_transactions_told_key unique (partner_id, charger_id, told_id),
+  constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_transactions_clock_known check (clock in ('charger', 'arrival', 'wrong'))
@@ -2479,9 +2479,9 @@ comment on table core.ocpp_transactions is
 comment on column core.ocpp_transactions.id is
   'The transactionId of OCPP 1.6: an integer that no two chargers have, and that is never used again. Its session has '
   'the external id 1.6:<id>.';
-comment on column core.ocpp_transactions.told_id is
+comment on column core.ocpp_transactions.source_id is
   'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
-comment on column core.ocpp_transactions.told_at is
+comment on column core.ocpp_transactions.source_started_at is
   'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
 comment on column core.ocpp_transactions.last_wh is
@@ -23972,7 +23972,7 @@ begin
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'transactions', (
       select coalesce(json_agg(json_build_object(
-               'transaction', coalesce(t.told_id, t.id::text), 'evse_no', t.connector, 'started_at',
+               'transaction', coalesce(t.source_id, t.id::text), 'evse_no', t.connector, 'started_at',
                    private.iso(coalesce(t.started_at, t.first_at)),
                'ended_at', private.iso(t.ended_at), 'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh',
                    t.last_wh, 'end_wh', t.end_wh,
@@ -24009,7 +24009,7 @@ comment on function ops.charger_conflicts(jsonb) is
   'Chargers whose BootNotification tells a serial number that another charger has, newest boot first: {limit} to '
   '{conflicts: [{charger_id, brand, serial_number, held_by, booted_at}]}.';
 
--- supabase/schemas/sources/ocpp/tell.sql
+-- supabase/schemas/sources/ocpp/take.sql
 
 -- Makes charging sessions of OCPP messages.
 
@@ -24019,99 +24019,102 @@ language sql immutable
 return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
 
 -- Whether a reading was taken after a transaction ended. A charger may take the last one a moment after the stop.
-create function private.is_after_ocpp(told core.ocpp_transactions, at timestamptz) returns boolean
+create function private.is_after_ocpp(known core.ocpp_transactions, at timestamptz) returns boolean
 language sql immutable
-return told.clock <> 'wrong' and at > told.ended_at + interval '1 minute';
+return known.clock <> 'wrong' and at > known.ended_at + interval '1 minute';
 
 -- Adds readings {begin, first, last: {at, wh}} to a transaction. The earliest and the largest count, in whatever order
 -- they come. A reading from after the end belongs to the next charge, unless we guessed the end.
-create function private.merge_ocpp_readings(told core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
+create function private.merge_ocpp_readings(known core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   -- a 1.6 charger tells its first reading with StartTransaction
-  first constant jsonb := case when told.told_id is null and told.meter_start_wh is not null then readings -> 'begin'
-                               else readings -> 'first' end;
+  first constant jsonb := case when known.source_id is null and known.meter_start_wh is not null
+                               then readings -> 'begin' else readings -> 'first' end;
   last  constant jsonb := readings -> 'last';
   at    constant timestamptz := first ->> 'at';
 begin
-  if at is not null and (told.begin_at is null or private.earlier_ocpp(at, told.begin_at) = at
-                                                  and (at <> told.begin_at or (first ->> 'wh')::bigint < told.begin_wh))
+  if at is not null and (known.begin_at is null or private.earlier_ocpp(at, known.begin_at) = at
+                                                    and (at <> known.begin_at
+                                                         or (first ->> 'wh')::bigint < known.begin_wh))
                                                       then
-    told.begin_at := at;
-    told.begin_wh := first ->> 'wh';
+    known.begin_at := at;
+    known.begin_wh := first ->> 'wh';
   end if;
-  if last ->> 'at' is not null and (told.last_wh is null or (last ->> 'wh')::bigint > told.last_wh)
-     and (told.end_guessed or private.is_after_ocpp(told, (last ->> 'at')::timestamptz) is not true) then
-    told.last_at := last ->> 'at';
-    told.last_wh := last ->> 'wh';
+  if last ->> 'at' is not null and (known.last_wh is null or (last ->> 'wh')::bigint > known.last_wh)
+     and (known.end_guessed or private.is_after_ocpp(known, (last ->> 'at')::timestamptz) is not true) then
+    known.last_at := last ->> 'at';
+    known.last_wh := last ->> 'wh';
   end if;
-  return told;
+  return known;
 end $$;
 
 -- A transaction as an item of private.store_sessions. The end of the register counts; if it is missing, 0 or
 -- more than 10 Wh below the start, the largest value does. Without any reading it is no_end.
-create function private.ocpp_session(told core.ocpp_transactions) returns jsonb
+create function private.ocpp_session(known core.ocpp_transactions) returns jsonb
 language plpgsql
 as $$
 declare
-  base        bigint  := coalesce(told.meter_start_wh, told.begin_wh);
-  final       bigint  := told.end_wh;
-  from_values constant boolean := told.last_wh is not null and (final is null or base is null or final < base - 10
+  base        bigint  := coalesce(known.meter_start_wh, known.begin_wh);
+  final       bigint  := known.end_wh;
+  from_values constant boolean := known.last_wh is not null and (final is null or base is null or final < base - 10
                                                                 or (final = 0 and base > 0));
   wh          bigint;
 begin
-  if told.ended_at is null or from_values then
-    final := told.last_wh;
+  if known.ended_at is null or from_values then
+    final := known.last_wh;
     -- a charger that does not know its register at the start says 0
-    if base = 0 and told.begin_wh > 0 then
-      base := told.begin_wh;
+    if base = 0 and known.begin_wh > 0 then
+      base := known.begin_wh;
     end if;
     -- the values of some chargers start at 0 for each charge, while their register does not
-    if told.ended_at is not null and final < base - 10 and told.end_wh is not null then
-      final := told.end_wh;
+    if known.ended_at is not null and final < base - 10 and known.end_wh is not null then
+      final := known.end_wh;
     end if;
   end if;
   wh := final - base;
   -- a stop may lie 10 Wh below the start, by rounding; a running value below the start is a fault of one sample
-  if wh between -10 and -1 or told.ended_at is null then
+  if wh between -10 and -1 or known.ended_at is null then
     wh := greatest(wh, 0);
   end if;
   return jsonb_strip_nulls(jsonb_build_object(
-    'charger_id', told.charger_id,
+    'charger_id', known.charger_id,
     'source', 'ocpp',
-    'external_id', coalesce(told.told_id, '1.6:' || told.id),
-    'connector', told.connector,
-    'started_at', coalesce(told.started_at, private.earlier_ocpp(told.first_at, told.begin_at)),
-    'ended_at', told.ended_at,
+    'external_id', coalesce(known.source_id, '1.6:' || known.id),
+    'connector', known.connector,
+    'started_at', coalesce(known.started_at, private.earlier_ocpp(known.first_at, known.begin_at)),
+    'ended_at', known.ended_at,
     'wh', coalesce(wh, 0),
     -- a running charge's reading is noted by the time at which it was measured
-    'meter_wh', case when told.ended_at is not null then final end,
+    'meter_wh', case when known.ended_at is not null then final end,
     'meter_start_wh', case when wh > 0 then base end,
-    'meter_end_wh', case when wh > 0 and told.ended_at is not null then final end,
-    'end_from', case when told.ended_at is null then null when told.clock <> 'charger' then 'clock'
+    'meter_end_wh', case when wh > 0 and known.ended_at is not null then final end,
+    'end_from', case when known.ended_at is null then null when known.clock <> 'charger' then 'clock'
                      when from_values then 'values' end,
-    'flags', case when told.ended_at is not null and wh is null then '["no_end"]'::jsonb end));
+    'flags', case when known.ended_at is not null and wh is null then '["no_end"]'::jsonb end));
 end $$;
 
 -- Writes a transaction back.
-create function private.store_ocpp_transaction(told core.ocpp_transactions) returns void
+create function private.store_ocpp_transaction(known core.ocpp_transactions) returns void
 language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set connector = told.connector, started_at = told.started_at, first_at = told.first_at, begin_at = told.begin_at,
-         begin_wh = told.begin_wh,
-         last_at = told.last_at, last_wh = told.last_wh, ended_at = told.ended_at, end_wh = told.end_wh,
-             clock = told.clock,
-         end_guessed = told.end_guessed
-   where t.partner_id = told.partner_id and t.charger_id = told.charger_id and t.id = told.id;
+     set connector = known.connector, started_at = known.started_at, first_at = known.first_at,
+         begin_at = known.begin_at,
+         begin_wh = known.begin_wh,
+         last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
+             clock = known.clock,
+         end_guessed = known.end_guessed
+   where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.id = known.id;
 end $$;
 
 -- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
-create function private.ocpp_began_later(later core.ocpp_transactions, told core.ocpp_transactions) returns boolean
+create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
 language sql immutable
-return case when 'wrong' in (later.clock, told.clock) then later.id > told.id else later.first_at > told.first_at end;
+return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
+            else later.first_at > known.first_at end;
 
 -- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if
 -- there is none, or more than one.
@@ -24142,13 +24145,14 @@ create function private.own_ocpp_transaction(charger core.chargers, named text) 
 language plpgsql
 as $$
 declare
-  told core.ocpp_transactions;
+  known core.ocpp_transactions;
 begin
   if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
-    select * into told from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null and t.id = named::int;
+    select * into known from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+       and t.id = named::int;
   end if;
-  return told;
+  return known;
 end $$;
 
 -- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came
@@ -24162,25 +24166,26 @@ declare
   meter_wh constant bigint := said ->> 'meter_wh';
   begun_at constant timestamptz := said #>> '{readings,begin,at}';
   begun_wh constant bigint := said #>> '{readings,begin,wh}';
-  told     core.ocpp_transactions;
+  known     core.ocpp_transactions;
 begin
-  select * into told from core.ocpp_transactions t
+  select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed
        and t.end_wh is not distinct from meter_wh
      and (t.ended_at = at or said ->> 'clock' = 'arrival' and t.ended_at > at - interval '1 hour')
    order by t.id desc limit 1;
-  if told.id is not null then
-    return told;
+  if known.id is not null then
+    return known;
   end if;
-  told := private.open_ocpp_transaction(charger, null, at, meter_wh);
+  known := private.open_ocpp_transaction(charger, null, at, meter_wh);
   if begun_at is not null then
-    return case when (told.clock <> 'charger' or abs(extract(epoch from told.first_at - begun_at)) <= 300)
-                 and (coalesce(told.meter_start_wh, 0) = 0 or abs(told.meter_start_wh - begun_wh) <= 10) then told end;
+    return case when (known.clock <> 'charger' or abs(extract(epoch from known.first_at - begun_at)) <= 300)
+                 and (coalesce(known.meter_start_wh, 0) = 0 or abs(known.meter_start_wh - begun_wh) <= 10)
+                then known end;
   end if;
-  return case when meter_wh + 10 >= told.last_wh is not false and not exists (
+  return case when meter_wh + 10 >= known.last_wh is not false and not exists (
     select from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> told.connector) then told
-         end;
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> known.connector)
+    then known end;
 end $$;
 
 -- The transaction that a StartTransaction begins.
@@ -24188,26 +24193,26 @@ create function private.start_ocpp(charger core.chargers, said jsonb) returns co
 language plpgsql
 as $$
 declare
-  told core.ocpp_transactions;
+  known core.ocpp_transactions;
 begin
   -- A repeat gets the same id. A charger without the time begins each charge alike, so its repeats are those of the
   -- last hour.
-  select * into told from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id is null
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
        and t.connector = (said ->> 'connector')::int
-     and t.told_at is not distinct from (said ->> 'told')::timestamptz
+     and t.source_started_at is not distinct from (said ->> 'told')::timestamptz
          and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
-  if told.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, told_at, started_at, first_at,
-                                        meter_start_wh, clock)
+  if known.id is null then
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
+                                        first_at, meter_start_wh, clock)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
             (said ->> 'told')::timestamptz,
             (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock')
-    returning * into told;
+    returning * into known;
   end if;
-  return told;
+  return known;
 end $$;
 
 -- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
@@ -24217,23 +24222,23 @@ language plpgsql
 as $$
 declare
   readings constant jsonb := said -> 'readings';
-  told     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
-  is_own   constant boolean := told.id is not null;
+  known     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  is_own   constant boolean := known.id is not null;
 begin
   if not is_own then
-    told := private.guess_ocpp_transaction(charger, said);
+    known := private.guess_ocpp_transaction(charger, said);
   end if;
-  if told.id is not null then
-    if told.ended_at is null or is_own and told.end_guessed then
-      told.ended_at := null;
-      told := private.merge_ocpp_readings(told, readings);
-      told.ended_at := said ->> 'at';
-      told.end_wh := said ->> 'meter_wh';
-      told.end_guessed := not is_own;
-      told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
-      perform private.store_ocpp_transaction(told);
+  if known.id is not null then
+    if known.ended_at is null or is_own and known.end_guessed then
+      known.ended_at := null;
+      known := private.merge_ocpp_readings(known, readings);
+      known.ended_at := said ->> 'at';
+      known.end_wh := said ->> 'meter_wh';
+      known.end_guessed := not is_own;
+      known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
+      perform private.store_ocpp_transaction(known);
     end if;
-    return private.ocpp_session(told);
+    return private.ocpp_session(known);
   end if;
   if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
     return jsonb_build_object(
@@ -24266,29 +24271,29 @@ as $$
 declare
   name constant text := said ->> 'transaction';
   at   constant timestamptz := said ->> 'at';
-  told core.ocpp_transactions;
+  known core.ocpp_transactions;
   next core.ocpp_transactions;
 begin
-  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
+  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
   values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
-  on conflict on constraint ocpp_transactions_told_key do nothing;
-  select * into told from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.told_id = name;
-  if at <= told.ended_at is not false or 'wrong' in (said ->> 'clock', told.clock) then
-    return told;
+  on conflict on constraint ocpp_transactions_source_id_key do nothing;
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name;
+  if at <= known.ended_at is not false or 'wrong' in (said ->> 'clock', known.clock) then
+    return known;
   end if;
   select * into next from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.told_id, name || '@')
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.source_id, name || '@')
        and t.first_at <= at
    order by t.first_at desc limit 1;
   if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null)
       then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, told_id, first_at, clock)
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
     values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at,
             said ->> 'clock')
     returning * into next;
   end if;
-  return case when next.id is null then told else next end;
+  return case when next.id is null then known else next end;
 end $$;
 
 -- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended counts.
@@ -24298,23 +24303,23 @@ as $$
 declare
   readings constant jsonb := said -> 'readings';
   at       constant timestamptz := said ->> 'at';
-  told     core.ocpp_transactions := private.named_ocpp_transaction(charger, said);
+  known     core.ocpp_transactions := private.named_ocpp_transaction(charger, said);
 begin
-  told := private.merge_ocpp_readings(told, readings);
-  told.connector := coalesce(told.connector, (said ->> 'connector')::int);
-  told.first_at := private.earlier_ocpp(told.first_at, at);
+  known := private.merge_ocpp_readings(known, readings);
+  known.connector := coalesce(known.connector, (said ->> 'connector')::int);
+  known.first_at := private.earlier_ocpp(known.first_at, at);
   if said ->> 'type' = 'Started' then
-    told.started_at := coalesce(told.started_at, at);
-  elsif said ->> 'type' = 'Ended' and told.ended_at is null then
-    told.ended_at := at;
-    told.end_wh := coalesce(readings #>> '{end,wh}', readings #>> '{last,wh}');
-    told.clock := case when told.clock = 'charger' then said ->> 'clock' else told.clock end;
+    known.started_at := coalesce(known.started_at, at);
+  elsif said ->> 'type' = 'Ended' and known.ended_at is null then
+    known.ended_at := at;
+    known.end_wh := coalesce(readings #>> '{end,wh}', readings #>> '{last,wh}');
+    known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
   end if;
-  perform private.store_ocpp_transaction(told);
-  if told.ended_at is null then
-    perform private.note_ocpp_meter(charger, told.last_at, told.last_wh);
+  perform private.store_ocpp_transaction(known);
+  if known.ended_at is null then
+    perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
-  return private.ocpp_session(told);
+  return private.ocpp_session(known);
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
@@ -24323,23 +24328,23 @@ language plpgsql
 as $$
 declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
-  told core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  known core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   at   constant timestamptz := last ->> 'at';
 begin
-  if at is not null and (told.id is null or private.is_after_ocpp(told, at))
+  if at is not null and (known.id is null or private.is_after_ocpp(known, at))
      -- a transaction whose end we guessed may go on until another begins at its connector
-     and (told.end_guessed is not true or exists (
+     and (known.end_guessed is not true or exists (
        select from core.ocpp_transactions l
-        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = told.connector
+        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = known.connector
             and l.first_at <= at
-          and private.ocpp_began_later(l, told))) then
-    told := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
+          and private.ocpp_began_later(l, known))) then
+    known := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
   end if;
-  if told.id is not null then
-    told := private.merge_ocpp_readings(told, said);
-    perform private.store_ocpp_transaction(told);
-    perform private.note_ocpp_meter(charger, told.last_at, told.last_wh);
-    return private.ocpp_session(told);
+  if known.id is not null then
+    known := private.merge_ocpp_readings(known, said);
+    perform private.store_ocpp_transaction(known);
+    perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
+    return private.ocpp_session(known);
   end if;
   -- outside a transaction it is only what the meter says
   perform private.note_ocpp_meter(charger, at, (last ->> 'wh')::bigint);
@@ -24441,12 +24446,12 @@ comment on function private.connected_charger(uuid, bigint) is
   'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it '
   'was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
 
-create function api.tell_ocpp(caller jsonb, input jsonb) returns json
+create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   charger  core.chargers;
-  told     core.ocpp_transactions;
+  known     core.ocpp_transactions;
   said     jsonb;
   item     jsonb;
   items    jsonb := '[]';
@@ -24458,18 +24463,18 @@ begin
   perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
     where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
-    told := null;
+    known := null;
     item := null;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
-        told := private.start_ocpp(charger, said);
-        item := private.ocpp_session(told);
+        known := private.start_ocpp(charger, said);
+        item := private.ocpp_session(known);
       when 'stop' then item := private.stop_ocpp(charger, said);
       when 'event' then item := private.event_ocpp(charger, said);
       when 'values' then item := private.values_ocpp(charger, said);
     end case;
-    ids := ids || told.id;
+    ids := ids || known.id;
     if item is null and said ? 'evidence' then
       perform private.keep_ocpp_words(charger, said);
     elsif item is not null then
@@ -24481,7 +24486,7 @@ begin
   end if;
   return json_build_object('ids', ids);
 end $$;
-comment on function api.tell_ocpp(jsonb, jsonb) is
+comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: '
   'boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, '
   'null for others. Idempotent.';
@@ -24493,7 +24498,7 @@ declare
   given_up int;
 begin
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
-    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.told_id, '1.6:' || t.id)) as id
+    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
              select from core.ocpp_transactions l

@@ -139,7 +139,7 @@ class Service {
         readings: { [reading]: { at: iso(moment), wh } },
       });
       const happened = [event("Started", start, "first", 1000), event("Ended", end, "end", 1000 + wh)];
-      return this.call(at, "tell_ocpp", { charger_id, generation: 1, protocol: "ocpp2.0.1", happened });
+      return this.call(at, "take_ocpp_messages", { charger_id, generation: 1, protocol: "ocpp2.0.1", happened });
     }
     const items = told.map((each, place) =>
       readItem(

@@ -147,7 +147,7 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
        insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts)
        select partner_id, id, gen_random_uuid(), 10 from core.webhook_endpoints where partner_id = $3 limit 1),
      transaction as (
-       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, first_at, clock, told_id)
+       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, first_at, clock, source_id)
        select partner_id, id, owner_id, private.now(), 'charger', 'T-' || id from core.chargers where owner_id = $2 limit 1),
      platform as (
        insert into core.ocpi_connections (partner_id, owner_id, status, token_hash, parties)

@@ -22,7 +22,7 @@ export const takeMessages = endpoint(
       "arrival may stand for a charger's wrong clock.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
-    sql: ["tell_ocpp"],
+    sql: ["take_ocpp_messages"],
     body: z.object({
       charger_id: z.guid(),
       generation: z.int().min(1),
@@ -63,7 +63,7 @@ export const takeMessages = endpoint(
     // most messages, such as a StatusNotification, cost no statement
     const { ids } =
       happened.length > 0
-        ? JSON.parse(await call("tell_ocpp", { charger_id, generation, protocol, happened }))
+        ? JSON.parse(await call("take_ocpp_messages", { charger_id, generation, protocol, happened }))
         : { ids: [] };
     return {
       answers: read.map((each) => each.answer(ids[telling.indexOf(each)] ?? undefined)),

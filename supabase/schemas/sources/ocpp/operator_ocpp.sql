@@ -21,7 +21,7 @@ begin
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'transactions', (
       select coalesce(json_agg(json_build_object(
-               'transaction', coalesce(t.told_id, t.id::text), 'evse_no', t.connector, 'started_at',
+               'transaction', coalesce(t.source_id, t.id::text), 'evse_no', t.connector, 'started_at',
                    private.iso(coalesce(t.started_at, t.first_at)),
                'ended_at', private.iso(t.ended_at), 'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh',
                    t.last_wh, 'end_wh', t.end_wh,

@@ -29,9 +29,9 @@ create table core.ocpp_transactions (
   charger_id     uuid        not null,
   id             int         not null generated always as identity,
   owner_id       uuid        not null default private.owner_id(),
-  told_id        text,
+  source_id      text,
   connector      int,
-  told_at        timestamptz,
+  source_started_at timestamptz,
   started_at     timestamptz,
   first_at       timestamptz not null,
   meter_start_wh bigint,
@@ -45,7 +45,7 @@ create table core.ocpp_transactions (
   created_at     timestamptz not null default private.now(),
   end_guessed    boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
-  constraint ocpp_transactions_told_key unique (partner_id, charger_id, told_id),
+  constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_transactions_clock_known check (clock in ('charger', 'arrival', 'wrong'))
@@ -56,9 +56,9 @@ comment on table core.ocpp_transactions is
 comment on column core.ocpp_transactions.id is
   'The transactionId of OCPP 1.6: an integer that no two chargers have, and that is never used again. Its session has '
   'the external id 1.6:<id>.';
-comment on column core.ocpp_transactions.told_id is
+comment on column core.ocpp_transactions.source_id is
   'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
-comment on column core.ocpp_transactions.told_at is
+comment on column core.ocpp_transactions.source_started_at is
   'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
 comment on column core.ocpp_transactions.last_wh is
