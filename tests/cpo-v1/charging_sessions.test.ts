@@ -545,6 +545,20 @@ describe("§2 a session and its charger's names", () => {
     ]);
   });
 
+  test("attack: a name stays in use where it led to another registration of its charger", async () => {
+    const serial_number = `led${count}`;
+    const called = { external_ref: `${reference}-led` };
+    const before = await register({ serial_number, ...called });
+    await world.row("update core.charger_names set since = '2026-01-01Z' where charger_id = $1", before);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    const after = await register({ serial_number });
+    const { results } = await deliver([session(called)]);
+    expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({ charger_id: after });
+    const other = await register({ serial_number: `${serial_number}-b` });
+    const taking = { charger_id: other, ...called, from: "2026-03-01T00:00:00Z" };
+    expect((await world.post("/v1/chargers:update", taking, token)).body).toMatchObject({ error: "name_in_use" });
+  });
+
   test("names that mean two chargers are refused", async () => {
     await register({ external_ref: `${reference}-b`, evses: [{ evse_uid: `${reference}-uid` }] });
     const { results } = await deliver([session({ evse_uid: `${reference}-uid` })]);
