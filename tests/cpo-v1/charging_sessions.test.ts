@@ -545,6 +545,20 @@ describe("§2 a session and its charger's names", () => {
     ]);
   });
 
+  test("attack: changes of its names and of its power, at once, do not wait for each other", async () => {
+    const deadlocks = async () =>
+      (await world.row("select deadlocks::int as n from pg_stat_database where datname = current_database()")).n;
+    const before = await deadlocks();
+    const changes = Array.from({ length: 10 }, (_, n) =>
+      n % 2 ? { power_kw: 10 + n } : { external_ref: `${reference}-${n}` },
+    );
+    const answers = await Promise.all(
+      changes.map((change) => world.post("/v1/chargers:update", { charger_id, ...change }, token)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 200));
+    expect(await deadlocks()).toBe(before);
+  });
+
   test("attack: a name stays in use where it led to another registration of its charger", async () => {
     const serial_number = `led${count}`;
     const called = { external_ref: `${reference}-led` };
