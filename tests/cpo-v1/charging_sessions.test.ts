@@ -518,6 +518,61 @@ describe("§2 a session and its charger's names", () => {
     expect(await get(`/v1/charging-sessions/${results[1].charging_session_id}`)).toMatchObject({ charger_id: next });
   });
 
+  test("attack: a former registration's charge of a month does not keep the next one's charges from counting", async () => {
+    const serial_number = `long${count}`;
+    const before = await register({ serial_number });
+    const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
+    await deliver([by(before)]);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    await world.row("update core.chargers set removed_at = '2027-01-01T10:00:00Z' where id = $1", before);
+    const theirs = await createAccount(world, world.partnerB);
+    const their = await world.partnerB.client.token();
+    const { body } = await world.post(
+      "/v1/chargers",
+      { account_id: theirs.account_id, ...MID_CHARGER, serial_number },
+      their,
+    );
+    const until = (ended_at: string, session_id: string) =>
+      by(before, { session_id, started_at: "2027-01-01T09:59:00Z", ended_at, kwh: 0.1 });
+    const { results } = await deliver([until("2027-01-31T10:00:00Z", "month"), until("2027-01-02T09:00:00Z", "day")]);
+    expect(results).toMatchObject([{ counted: false }, { flags: [] }]);
+    expect(results[0].flags).toContain("other_registration");
+    const times = (day: string) => ({ started_at: `2027-01-${day}T20:00:00Z`, ended_at: `2027-01-${day}T21:00:00Z` });
+    const sessions = ["01", "20"].map((day) => by(body.charger_id, { session_id: day, ...times(day) }));
+    expect((await world.post("/v1/charging-sessions", { sessions }, their)).body.results).toMatchObject([
+      { flags: ["other_registration"] },
+      { flags: [] },
+    ]);
+  });
+
+  test("attack: changes of its names and of its power, at once, do not wait for each other", async () => {
+    const deadlocks = async () =>
+      (await world.row("select deadlocks::int as n from pg_stat_database where datname = current_database()")).n;
+    const before = await deadlocks();
+    const changes = Array.from({ length: 10 }, (_, n) =>
+      n % 2 ? { power_kw: 10 + n } : { external_ref: `${reference}-${n}` },
+    );
+    const answers = await Promise.all(
+      changes.map((change) => world.post("/v1/chargers:update", { charger_id, ...change }, token)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(changes.map(() => 200));
+    expect(await deadlocks()).toBe(before);
+  });
+
+  test("attack: a name stays in use where it led to another registration of its charger", async () => {
+    const serial_number = `led${count}`;
+    const called = { external_ref: `${reference}-led` };
+    const before = await register({ serial_number, ...called });
+    await world.row("update core.charger_names set since = '2026-01-01Z' where charger_id = $1", before);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    const after = await register({ serial_number });
+    const { results } = await deliver([session(called)]);
+    expect(await get(`/v1/charging-sessions/${results[0].charging_session_id}`)).toMatchObject({ charger_id: after });
+    const other = await register({ serial_number: `${serial_number}-b` });
+    const taking = { charger_id: other, ...called, from: "2026-03-01T00:00:00Z" };
+    expect((await world.post("/v1/chargers:update", taking, token)).body).toMatchObject({ error: "name_in_use" });
+  });
+
   test("names that mean two chargers are refused", async () => {
     await register({ external_ref: `${reference}-b`, evses: [{ evse_uid: `${reference}-uid` }] });
     const { results } = await deliver([session({ evse_uid: `${reference}-uid` })]);

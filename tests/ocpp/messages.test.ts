@@ -664,6 +664,20 @@ describe("contract §6 what a charger is", () => {
     ]);
     expect((await operator(`charger story ${user.id}`)).err).toMatch(/No charger has the id/);
   });
+
+  test("attack: a charger that named another's number counts again once it names its own", async () => {
+    await tell(boot("ACE 0300"));
+    const { body } = await world.post("/chargers", { nickname: "Twee", connection_type: "ocpp" }, await user.token());
+    credentials = { identity: body.ocpp.identity, password: body.ocpp.password };
+    link = await connect();
+    await tell(boot("ACE 0301"));
+    const since = () => world.row("select counts_from::text from core.chargers where id = $1", link.charger_id);
+    expect(await since()).toEqual({ counts_from: null });
+    await tell(boot("ACE 0300"));
+    expect(await since()).toEqual({ counts_from: "infinity" });
+    await tell(boot("ACE 0301"));
+    expect(await since()).toEqual({ counts_from: null });
+  });
 });
 
 test("contract §6 a card is in no table, no log, no mail and no answer, wherever a charger names it", async () => {

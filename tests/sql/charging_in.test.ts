@@ -371,6 +371,36 @@ describe("§1 names of chargers", () => {
     expect(await deliver({ ...bare, evse_uid: "same", external_id: "s9" })).toMatchObject([{ status: "parked" }]);
   });
 
+  test("attack: a party's own name does not mean what another charger has by the name of all, nor the other way round", async () => {
+    const other = await addCharger();
+    const told = { ...session(), charger_id: undefined, party: "NL-AAA" };
+    const give = (id: string, party: string | undefined, uid: string, since: string) =>
+      acting(
+        "select private.name_charger(h, $2, $3) from core.chargers h where id = $1",
+        id,
+        { evses: [{ evse_uid: uid, party }] },
+        since,
+      );
+    await give(charger, undefined, "all", "2027-01-01Z");
+    expect(await deliver({ ...told, evse_uid: "all" })).toMatchObject([{ status: "created" }]);
+    await expect(give(other, "NL-AAA", "all", "2026-03-01Z")).rejects.toMatchObject({ message: "name_in_use" });
+    await give(other, "NL-AAA", "all", "2027-01-15Z");
+    expect(await deliver({ ...told, evse_uid: "all" })).toMatchObject([{ status: "unchanged" }]);
+    const later = { started_at: "2027-01-20T18:00:00Z", ended_at: "2027-01-20T19:00:00Z", external_id: "later" };
+    await deliver({ ...told, ...later, evse_uid: "all" });
+    expect(await rows("select external_id from core.charging_sessions where charger_id = $1", other)).toEqual([
+      { external_id: "later" },
+    ]);
+
+    await give(charger, "NL-AAA", "one", "2027-01-01Z");
+    const eleventh = { external_id: "s11", started_at: "2026-03-11T18:00:00Z", ended_at: "2026-03-11T19:00:00Z" };
+    expect(await deliver({ ...told, ...eleventh, evse_uid: "one" })).toMatchObject([{ status: "created" }]);
+    const third = await addCharger();
+    await expect(give(third, undefined, "one", "2026-03-01Z")).rejects.toMatchObject({ message: "name_in_use" });
+    await give(third, undefined, "one", "2027-01-15Z");
+    expect(await deliver({ ...told, ...eleventh, evse_uid: "one" })).toMatchObject([{ status: "unchanged" }]);
+  });
+
   test("of a removed charger they mean what began before; then they are free for another", async () => {
     await name(charger, { external_ref: "moved" });
     await world.row(

@@ -113,7 +113,9 @@ begin
          case when 'abroad' = any (i.source_flags) then 'abroad' end,
          case when i.started_at < h.counts_from or i.started_at >= h.counts_until
                 -- at the border of two registrations: by their clocks both may seem to have the charge
-                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '31 days')
+                -- a former one's charge may run on for a day: else it could keep a month of the next from counting
+                or i.ended_at > h.counts_until + interval '1 day'
+                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day')
                    and private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end

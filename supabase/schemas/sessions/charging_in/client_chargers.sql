@@ -100,7 +100,12 @@ begin
   perform private.refuse_if('invalid_request', moment > private.now(), json_build_object(
     'detail', 'from: must not be in the future',
     'issues', json_build_array(json_build_object('path', 'from', 'message', 'must not be in the future'))));
-  perform private.hold_names_alone(private.client_id()) where input ?| '{external_ref,evses}';
+  -- before the charger: parked sessions are looked for in the end, which holds the names
+  if input ?| '{external_ref,evses}' then
+    perform private.hold_names_alone(private.client_id());
+  else
+    perform private.hold_names(private.client_id());
+  end if;
   charger := private.standing_charger(input);
   if charger.status = 'removed' then
     perform private.refuse('charger_not_found');

@@ -60,7 +60,8 @@ begin
        select x.* from unnest(w.parties) with ordinality p (party, place)
         cross join lateral (
           select coalesce(a.charger_id, f.charger_id) as charger_id, coalesce(a.evse_no, f.evse_no) as evse_no,
-                 a.charger_id is null or a.until is null or w.moment < a.until as stands
+                 a.charger_id is null or a.until is null or w.moment < a.until as stands,
+                 case when a.charger_id is null then f.since end as early
             from (values (true)) as one (row)
             left join lateral (
               select c.* from core.charger_names c
@@ -76,7 +77,8 @@ begin
            where coalesce(a.charger_id, f.charger_id) is not null
              -- ended, and begun again later: between the two it means no charger
              and (a.charger_id is null or a.until is null or w.moment < a.until or f.charger_id is null)) x
-        order by not x.stands, p.place limit 1) s
+        -- what began before a party's name is that of all's, if all had it earlier
+        order by not x.stands, x.early nulls first, p.place limit 1) s
      where w.kind not in ('charger_id', 'serial_number')
     union all
     select w.n, w.rank, w.moment, h.id, null, true
@@ -140,7 +142,14 @@ as $$
 begin
   return (
     select s.started_at from core.charging_sessions s
-     where s.partner_id = span.partner_id and s.charger_id = span.charger_id and s.started_at >= moment
+     where s.partner_id = span.partner_id
+       -- or another registration of its charger, to which the name led
+       and s.charger_id = any (array(
+         select coalesce(r.id, h.id) from core.chargers h
+           left join core.chargers r on r.partner_id = h.partner_id and r.brand = h.brand
+                and r.serial_number = h.serial_number and r.owner_id = h.owner_id and r.user_id is null
+          where h.partner_id = span.partner_id and h.id = span.charger_id))
+       and s.started_at >= moment
        and s.started_at < coalesce(span.until, 'infinity') and not 'withdrawn' = any (s.flags)
        and span.kind || ':' || span.value = any (s.names)
      order by s.started_at desc limit 1);
@@ -200,9 +209,10 @@ returns text[]
 language plpgsql
 as $$
 declare
-  given jsonb;
-  name  record;
-  span  core.charger_names;
+  given  jsonb;
+  name   record;
+  span   core.charger_names;
+  latest timestamptz;
 begin
   given := (
     select coalesce(jsonb_agg(distinct jsonb_build_object('kind', n.kind, 'value', n.value, 'party', n.party,
@@ -255,6 +265,19 @@ begin
       else
         perform private.take_charger_name(span, moment);
       end if;
+    end loop;
+    -- nor may it mean what was stored by the same name of all, or of a party before that had it
+    for span in
+      select n.* from core.charger_names n
+       where n.partner_id = charger.partner_id and n.owner_id = charger.owner_id and n.kind = name.kind
+         and n.value = name.value and n.party <> name.party and '' in (n.party, name.party)
+         and n.charger_id <> charger.id
+       order by n.party, n.since
+    loop
+      span.until := case when name.party = '' then span.since else span.until end;
+      latest := private.name_used_since(span, moment);
+      perform private.refuse_if('name_in_use', latest is not null,
+                                json_build_object('kind', span.kind, 'started_at', private.iso(latest)));
     end loop;
     insert into core.charger_names (partner_id, owner_id, party, kind, value, since, charger_id, evse_no)
     values (charger.partner_id, charger.owner_id, name.party, name.kind, name.value, moment, charger.id, name.evse_no)

@@ -372,8 +372,12 @@ as $$
 declare
   since timestamptz := charger.counts_from;
 begin
-  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true or serial = charger.serial_number then
+  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true
+     or serial = charger.serial_number and since is distinct from 'infinity' then
     return;
+  elsif serial = charger.serial_number then
+    -- it named another's number for a time
+    since := private.succeed_charger(charger.brand, serial);
   elsif not private.reserve_serial_number(charger.brand, serial) then
     since := 'infinity';
   elsif charger.serial_number is null then
