@@ -16,6 +16,7 @@ const NOBODYS: Record<string, string> = {
   ended_attributions: "a person's",
   ere_factors: "one row a delivery year",
   imports: "of the manager who uploads the file",
+  evidence_limits: "the limits, the same for all",
   failing_jobs: "the service's own: jobs that fail, of all tenants",
   job_runs: "the service's own: one row a run, of all tenants",
   mail_counts: "of a day and an address, whoever writes to it",
