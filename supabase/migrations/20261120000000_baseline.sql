@@ -21679,7 +21679,6 @@ declare
   kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
                                  else 'charger' end;
   teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
-  room     bigint;
   told     bigint;
   outcome  jsonb;
   seen     record;
@@ -21692,9 +21691,6 @@ begin
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  if not shared ? 'counted' then
-    room := private.evidence_room(kind, teller);
-  end if;
   with item as (
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
@@ -21785,8 +21781,9 @@ begin
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
            b.end_from, now
-      from (select b.*, room is null or sum(private.evidence_size(b.document, b.signed))
-                                          over (order by b.started_at, b.n) <= room as fits
+      from (select b.*, shared ? 'counted'
+                        or sum(private.evidence_size(b.document, b.signed)) over (order by b.started_at, b.n)
+                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
   ), replaced as (
@@ -21829,7 +21826,7 @@ begin
      where h.partner_id = private.partner_id() and h.id = seen.charger_id
        and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
   end loop;
-  if told > 0 and room is not null then
+  if told > 0 and not shared ? 'counted' then
     perform private.count_evidence(kind, teller, told);
   end if;
 
@@ -22577,7 +22574,8 @@ begin
          where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
            and p.source = n.source limit 1) k on true);
   if told > 0 then
-    perform private.refuse_if('parked_limit', told > private.evidence_room('client', owner));
+    perform private.refuse_if('parked_limit', told > (
+      select r.bytes from private.evidence_room('client', owner) r));
     perform private.count_evidence('client', owner, told);
   end if;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
@@ -23165,18 +23163,16 @@ create function private.evidence_size(document jsonb, signed text[]) returns big
 language sql stable
 return octet_length(document::text) + octet_length(signed::text);
 
--- How many more bytes of a source we keep today; negative over the quota.
-create function private.evidence_room(kind text, teller uuid) returns bigint
-language plpgsql stable
-as $$
-begin
-  return (
-    select l.bytes_a_day - coalesce((
-             select k.bytes from core.kept_evidence k
-              where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today()
-              limit 1), 0)
-      from core.evidence_limits l where l.kind = evidence_room.kind);
-end $$;
+-- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
+-- the query of its caller.
+create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+language sql stable
+begin atomic
+  select l.bytes_a_day - coalesce((
+           select k.bytes from core.kept_evidence k
+            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = evidence_room.kind;
+end;
 
 -- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
 -- locked until the commit, so this comes after whatever waits for other rows.
@@ -24547,7 +24543,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size(document, signed);
 begin
-  if told > private.evidence_room('charger', charger.id)
+  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null

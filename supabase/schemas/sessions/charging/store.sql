@@ -54,7 +54,6 @@ declare
   kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
                                  else 'charger' end;
   teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
-  room     bigint;
   told     bigint;
   outcome  jsonb;
   seen     record;
@@ -67,9 +66,6 @@ begin
       and c.id = any (array(select h.connection_id from core.chargers h
                              where h.partner_id = private.partner_id() and h.id = any (chargers) and h.mid_eligible))
     order by c.id for no key update;
-  if not shared ? 'counted' then
-    room := private.evidence_room(kind, teller);
-  end if;
   with item as (
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
@@ -160,8 +156,9 @@ begin
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
            b.end_from, now
-      from (select b.*, room is null or sum(private.evidence_size(b.document, b.signed))
-                                          over (order by b.started_at, b.n) <= room as fits
+      from (select b.*, shared ? 'counted'
+                        or sum(private.evidence_size(b.document, b.signed)) over (order by b.started_at, b.n)
+                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
   ), replaced as (
@@ -204,7 +201,7 @@ begin
      where h.partner_id = private.partner_id() and h.id = seen.charger_id
        and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
   end loop;
-  if told > 0 and room is not null then
+  if told > 0 and not shared ? 'counted' then
     perform private.count_evidence(kind, teller, told);
   end if;
 

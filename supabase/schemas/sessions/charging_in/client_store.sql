@@ -52,7 +52,8 @@ begin
          where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
            and p.source = n.source limit 1) k on true);
   if told > 0 then
-    perform private.refuse_if('parked_limit', told > private.evidence_room('client', owner));
+    perform private.refuse_if('parked_limit', told > (
+      select r.bytes from private.evidence_room('client', owner) r));
     perform private.count_evidence('client', owner, told);
   end if;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);

@@ -5,18 +5,16 @@ create function private.evidence_size(document jsonb, signed text[]) returns big
 language sql stable
 return octet_length(document::text) + octet_length(signed::text);
 
--- How many more bytes of a source we keep today; negative over the quota.
-create function private.evidence_room(kind text, teller uuid) returns bigint
-language plpgsql stable
-as $$
-begin
-  return (
-    select l.bytes_a_day - coalesce((
-             select k.bytes from core.kept_evidence k
-              where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today()
-              limit 1), 0)
-      from core.evidence_limits l where l.kind = evidence_room.kind);
-end $$;
+-- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
+-- the query of its caller.
+create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+language sql stable
+begin atomic
+  select l.bytes_a_day - coalesce((
+           select k.bytes from core.kept_evidence k
+            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = evidence_room.kind;
+end;
 
 -- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
 -- locked until the commit, so this comes after whatever waits for other rows.

@@ -394,7 +394,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size(document, signed);
 begin
-  if told > private.evidence_room('charger', charger.id)
+  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
