@@ -2204,7 +2204,8 @@ comment on column core.charging_evidence.session_id is 'Null for words that belo
 comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
 comment on column core.charging_evidence.document is
   'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it. '
-  'Null over the quota of the day (evidence_over_quota); then signed is empty too.';
+  'Null for a CDR, which stands in core.ocpi_cdrs. Null over the quota of the day (evidence_over_quota); then signed '
+  'is empty too.';
 comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
@@ -2429,15 +2430,16 @@ create index ocpi_connections_due on core.ocpi_connections (pull_due_at) where p
 select private.enable_tenant_policy('core.ocpi_connections', 'select, insert, update, delete');
 
 create table core.ocpi_cdrs (
-  partner_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  party       text        not null,
-  cdr_id      text        not null,
-  kept_sha256 bytea       not null,
-  credit_of   text,
-  status      text        not null,
-  document    jsonb       not null,
-  received_at timestamptz not null default private.now(),
+  partner_id      uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
+  party           text        not null,
+  cdr_id          text        not null,
+  kept_sha256     bytea       not null,
+  credit_of       text,
+  status          text        not null,
+  document        jsonb,
+  document_sha256 bytea       not null,
+  received_at     timestamptz not null default private.now(),
   constraint ocpi_cdrs_pkey primary key (partner_id, owner_id, party, cdr_id),
   constraint ocpi_cdrs_connection_fkey foreign key (partner_id, owner_id)
       references core.ocpi_connections (partner_id, owner_id),
@@ -2449,7 +2451,9 @@ comment on table core.ocpi_cdrs is
   'reservation. Kept seven years. Personal data: the address of a home charger.';
 comment on column core.ocpi_cdrs.cdr_id is 'In upper case, as party: OCPI compares ids without case.';
 comment on column core.ocpi_cdrs.kept_sha256 is 'SHA-256 of what may not change when a CDR of this id comes again.';
-comment on column core.ocpi_cdrs.document is 'What we keep of it: no card, no tariff, no remark.';
+comment on column core.ocpi_cdrs.document is 
+  'What we keep of it: no card, no tariff, no remark. document_sha256 is of its text as Postgres writes it. Null over '
+  'the quota of the day (evidence_over_quota).';
 -- serves: whether a CDR was credited, also before it came
 create index ocpi_cdrs_credits on core.ocpi_cdrs (partner_id, owner_id, party, credit_of) where credit_of is not null;
 select private.enable_tenant_policy('core.ocpi_cdrs', 'select, insert, update, delete');
@@ -21777,12 +21781,12 @@ begin
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
        document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
-           b.upload_id, b.request_id, case when b.fits then b.document end,
+           b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
            b.end_from, now
       from (select b.*, shared ? 'counted'
-                        or sum(private.evidence_size(b.document, b.signed)) over (order by b.started_at, b.n)
+                        or sum(private.evidence_size(b.source, b.document, b.signed)) over (order by b.started_at, b.n)
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
@@ -21803,7 +21807,7 @@ begin
            'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         sum(private.evidence_size(b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
+         sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
     into outcome, told from beside b;
 
   perform private.total_sessions(private.judge_sessions((
@@ -22276,8 +22280,8 @@ begin
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
   gone := private.withdraw_charging_sessions(
-    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}',
-        decode(input ->> 'sent_sha256', 'hex'));
+    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}', sha256('{"withdraw": true}'),
+    decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
@@ -23112,20 +23116,26 @@ comment on function ops.evidence_limit_set(jsonb) is
   'Sets how much we keep of a client or charger a day: {kind, mebibytes} to {changed, evidence_limit}. In force at '
   'once.';
 
--- What sources said of a session, oldest first, without signed texts.
+-- What sources said of a session, oldest first, without signed texts. evidence_over_quota: we keep the hash only.
 create function private.tellings(session core.charging_sessions) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at),
-               'client_id', e.client_id,
-           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh',
-               e.meter_start_wh,
-           'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from, 'signature', e.signature, 'document', e.document,
-           'evidence_over_quota', e.document is null,
+           'client_id', e.client_id, 'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id,
+           'meter_start_wh', e.meter_start_wh, 'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from,
+           'signature', e.signature, 'document', coalesce(e.document, c.document),
+           'evidence_over_quota', coalesce(e.document, c.document) is null,
            'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex'))
-               order by e.id), '[]')
+           order by e.id), '[]')
     from core.charging_evidence e
+    -- the CDR, or the credit CDR that took it back
+    left join lateral (
+      select d.document from core.ocpi_cdrs d
+       where e.source = 'ocpi' and d.partner_id = e.partner_id and d.owner_id = e.owner_id
+         and d.party = split_part(e.external_id, ':', 1)
+         and substr(e.external_id, strpos(e.external_id, ':') + 1) in (d.cdr_id, d.credit_of)
+         and d.document_sha256 = e.document_sha256 limit 1) c on true
    where e.partner_id = session.partner_id and e.charger_id = session.charger_id and e.session_id = session.id
 $$;
 
@@ -23158,10 +23168,10 @@ comment on function ops.charging_show(jsonb) is
 
 -- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
 
--- The bytes of the words of a session.
-create function private.evidence_size(document jsonb, signed text[]) returns bigint
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
 language sql stable
-return octet_length(document::text) + octet_length(signed::text);
+return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
 
 -- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
 -- the query of its caller.
@@ -23205,9 +23215,10 @@ end $$;
 
 -- Taking sessions back.
 
--- Takes sessions back, with the words that say so as evidence: no total counts them, and what they overlapped may
--- count. Returns those that were not withdrawn before.
-create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, sent_sha256 bytea) returns uuid[]
+-- Takes sessions back, with the words that say so as evidence, null where they stand in core.ocpi_cdrs: no total counts
+-- them, and what they overlapped may count. Returns those that were not withdrawn before.
+create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
+                                                   sent_sha256 bytea) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -23245,7 +23256,7 @@ begin
        document_sha256, sent_sha256)
     select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
            nullif(current_setting('app.request_id', true), ''), document,
-           sha256(convert_to(document::text, 'UTF8')), sent_sha256
+           document_sha256, sent_sha256
       from chosen o
   )
   select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
@@ -23827,7 +23838,7 @@ begin
       join private.resolve_chargers(owner, sessions) f on f.n = e.n));
 end $$;
 
--- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
+-- Takes what credit CDRs name back: {party, credit_of, document_sha256, sent_sha256} each, hashes in hex.
 create function private.credit_cdrs(credits jsonb) returns void
 language plpgsql
 as $$
@@ -23835,8 +23846,9 @@ declare
   credit record;
 begin
   for credit in
-    select c.party || ':' || c.credit_of as external_id, c.document, c.sent_sha256
-      from jsonb_to_recordset(credits) as c (party text, credit_of text, document jsonb, sent_sha256 text) order by 1
+    select c.party || ':' || c.credit_of as external_id, c.document_sha256, c.sent_sha256
+      from jsonb_to_recordset(credits) as c (party text, credit_of text, document_sha256 text, sent_sha256 text)
+     order by 1
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
@@ -23846,17 +23858,20 @@ begin
       select s.id from core.charging_sessions s
        where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
            and s.owner_id = private.owner_id()),
-      credit.document, decode(credit.sent_sha256, 'hex'));
+      null, decode(credit.document_sha256, 'hex'), decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;
 
 -- Takes CDRs of the client that acts, which is locked: no two of its batches judge at once. Answers [{place, status:
--- taken|unchanged|refused, reason?}].
+-- taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a CDR is kept.
 create function private.take_cdrs(link core.ocpi_connections, sent private.sent_cdr[]) returns jsonb
 language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
+  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  told    bigint := 0;
+  digest  bytea;
   cdr     private.sent_cdr;
   known   core.ocpi_cdrs;
   taker   core.ocpi_cdrs;
@@ -23889,27 +23904,32 @@ begin
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.credit_of = cdr.id;
       end if;
-      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document)
+      told := told + octet_length(cdr.document::text);
+      digest := sha256(convert_to(cdr.document::text, 'UTF8'));
+      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document,
+                                  document_sha256)
       values (link.partner_id, link.owner_id, cdr.party, cdr.id, decode(cdr.kept_sha256, 'hex'), cdr.credit_of,
               case when cdr.kind = 'session' and taker.cdr_id is not null then 'credited' when cdr.kind = 'session'
-                   then 'taken' else cdr.kind end, cdr.document);
+                   then 'taken' else cdr.kind end, case when told <= room then cdr.document end, digest);
       if cdr.kind = 'credit' then
         update core.ocpi_cdrs c set status = 'credited'
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.cdr_id = cdr.credit_of and c.status = 'taken';
         credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.credit_of,
-                                                 'document', cdr.document, 'sent_sha256', cdr.sent_sha256);
+                                                 'document_sha256', encode(digest, 'hex'),
+                                                 'sent_sha256', cdr.sent_sha256);
       elsif cdr.kind = 'session' then
         if cdr.session ->> 'started_at' is null or cdr.session ->> 'ended_at' is null then
           parked := parked || (cdr.session || '{"park": "no_times"}');
         else
-          fresh := fresh || (cdr.session || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
-                                                               'client_id', link.owner_id,
-                                                               'request_id', nullif(current_setting('app.request_id',
-                                                                   true), '')));
+          fresh := fresh || (case when told <= room then cdr.session else cdr.session - 'signed' end
+                             || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
+                                                   'client_id', link.owner_id, 'request_id',
+                                                   nullif(current_setting('app.request_id', true), '')));
         end if;
         if taker.cdr_id is not null then
-          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id, 'document', taker.document);
+          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id,
+                                                   'document_sha256', encode(taker.document_sha256, 'hex'));
         end if;
       end if;
     end if;
@@ -23926,6 +23946,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
+  perform private.count_evidence('client', link.owner_id, told) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
@@ -24541,7 +24562,7 @@ declare
   document constant jsonb := said #> '{evidence,document}';
   sent     constant bytea := decode(said #>> '{evidence,sent_sha256}', 'hex');
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
-  told     constant bigint := private.evidence_size(document, signed);
+  told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
   if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
      -- the gateway may bring the same message again

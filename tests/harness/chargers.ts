@@ -71,8 +71,8 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
        select partner_id, id, owner_id, private.now(), 'charger' from charger),
      platform as (insert into core.ocpi_connections (partner_id, owner_id, status)
        select partner_id, owner_id, 'unregistered' from charger on conflict do nothing),
-     cdr as (insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document)
-       select partner_id, owner_id, 'NL-TNM', id::text, sha256('x'), 'taken', '{"cdr_location": {}}' from charger),
+     cdr as (insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document, document_sha256)
+       select partner_id, owner_id, 'NL-TNM', id::text, sha256('x'), 'taken', '{"cdr_location": {}}', sha256('x') from charger),
      head as (insert into core.charging_heads (partner_id, owner_id) select partner_id, owner_id from charger)
      insert into core.uploads (partner_id, owner_id, sha256, kind, rows, columns, counts, results)
      select partner_id, owner_id, sha256('x'), 'months', 1, '[]', '{}', '[]' from charger`,

@@ -57,6 +57,7 @@ const NO_SECRETS = [
   // when, not what
   "oauth_clients.secret_rotated_at",
   "oauth_clients.tokens_valid_from",
+  "ocpi_cdrs.document_sha256",
   "ocpi_cdrs.kept_sha256",
   "partner_logos.hash",
   "partner_logos.png",

@@ -152,12 +152,12 @@ begin
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
        document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
-           b.upload_id, b.request_id, case when b.fits then b.document end,
+           b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
            b.end_from, now
       from (select b.*, shared ? 'counted'
-                        or sum(private.evidence_size(b.document, b.signed)) over (order by b.started_at, b.n)
+                        or sum(private.evidence_size(b.source, b.document, b.signed)) over (order by b.started_at, b.n)
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
@@ -178,7 +178,7 @@ begin
            'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         sum(private.evidence_size(b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
+         sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
     into outcome, told from beside b;
 
   perform private.total_sessions(private.judge_sessions((

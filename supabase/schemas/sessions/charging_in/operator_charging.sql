@@ -67,20 +67,26 @@ comment on function ops.evidence_limit_set(jsonb) is
   'Sets how much we keep of a client or charger a day: {kind, mebibytes} to {changed, evidence_limit}. In force at '
   'once.';
 
--- What sources said of a session, oldest first, without signed texts.
+-- What sources said of a session, oldest first, without signed texts. evidence_over_quota: we keep the hash only.
 create function private.tellings(session core.charging_sessions) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at),
-               'client_id', e.client_id,
-           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh',
-               e.meter_start_wh,
-           'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from, 'signature', e.signature, 'document', e.document,
-           'evidence_over_quota', e.document is null,
+           'client_id', e.client_id, 'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id,
+           'meter_start_wh', e.meter_start_wh, 'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from,
+           'signature', e.signature, 'document', coalesce(e.document, c.document),
+           'evidence_over_quota', coalesce(e.document, c.document) is null,
            'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex'))
-               order by e.id), '[]')
+           order by e.id), '[]')
     from core.charging_evidence e
+    -- the CDR, or the credit CDR that took it back
+    left join lateral (
+      select d.document from core.ocpi_cdrs d
+       where e.source = 'ocpi' and d.partner_id = e.partner_id and d.owner_id = e.owner_id
+         and d.party = split_part(e.external_id, ':', 1)
+         and substr(e.external_id, strpos(e.external_id, ':') + 1) in (d.cdr_id, d.credit_of)
+         and d.document_sha256 = e.document_sha256 limit 1) c on true
    where e.partner_id = session.partner_id and e.charger_id = session.charger_id and e.session_id = session.id
 $$;
 

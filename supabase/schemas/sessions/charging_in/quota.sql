@@ -1,9 +1,9 @@
 -- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
 
--- The bytes of the words of a session.
-create function private.evidence_size(document jsonb, signed text[]) returns bigint
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
 language sql stable
-return octet_length(document::text) + octet_length(signed::text);
+return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
 
 -- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
 -- the query of its caller.

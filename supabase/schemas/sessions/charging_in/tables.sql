@@ -70,7 +70,8 @@ comment on column core.charging_evidence.session_id is 'Null for words that belo
 comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
 comment on column core.charging_evidence.document is
   'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it. '
-  'Null over the quota of the day (evidence_over_quota); then signed is empty too.';
+  'Null for a CDR, which stands in core.ocpi_cdrs. Null over the quota of the day (evidence_over_quota); then signed '
+  'is empty too.';
 comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';

@@ -392,7 +392,7 @@ declare
   document constant jsonb := said #> '{evidence,document}';
   sent     constant bytea := decode(said #>> '{evidence,sent_sha256}', 'hex');
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
-  told     constant bigint := private.evidence_size(document, signed);
+  told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
   if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
      -- the gateway may bring the same message again
