@@ -22564,11 +22564,6 @@ declare
   news text[];
   told bigint;
 begin
-  if (select count(*) from (
-        select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
-         limit 200000) p) + jsonb_array_length(parked) > 200000 then
-    perform private.refuse('parked_limit');
-  end if;
   -- the words that they replace are no longer kept
   told := (
     select sum(greatest(octet_length(n.item::text) - coalesce(k.size, 0), 0))
@@ -22577,11 +22572,13 @@ begin
         select octet_length(p.item::text) as size from core.parked_charging p
          where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
            and p.source = n.source limit 1) k on true);
-  if told > 0 then
-    perform private.refuse_if('parked_limit', told > (
-      select r.bytes from private.evidence_room('client', owner) r));
-    perform private.count_evidence('client', owner, told);
+  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+     or (select count(*) from (
+           select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
+            limit 200000) p) + jsonb_array_length(parked) > 200000 then
+    perform private.refuse('parked_limit');
   end if;
+  perform private.count_evidence('client', owner, told) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)
