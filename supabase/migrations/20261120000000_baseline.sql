@@ -2172,7 +2172,7 @@ create table core.charging_evidence (
   client_id       uuid,
   upload_id       uuid,
   request_id      text,
-  document        jsonb       not null,
+  document        jsonb,
   document_sha256 bytea       not null,
   sent_sha256     bytea,
   signed          text[]      not null default '{}',
@@ -2196,13 +2196,49 @@ comment on table core.charging_evidence is
 comment on column core.charging_evidence.session_id is 'Null for words that belong to no session.';
 comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
 comment on column core.charging_evidence.document is
-  'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it.';
+  'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it. '
+  'Null for a CDR, which stands in core.ocpi_cdrs. Null over the quota of the day (evidence_over_quota); then signed '
+  'is empty too.';
 comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (session_id);
 select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
+
+create table core.evidence_limits (
+  kind        text   not null,
+  bytes_a_day bigint not null,
+  constraint evidence_limits_pkey primary key (kind),
+  constraint evidence_limits_kind_known check (kind in ('client', 'charger')),
+  constraint evidence_limits_positive check (bytes_a_day > 0)
+);
+comment on table core.evidence_limits is
+  'How many bytes of the words of a source we keep a day: of a client with its platform, or of an OCPP charger. The '
+  'operator changes it.';
+create policy "every tenant reads the limits" on core.evidence_limits for select to api_owner using (true);
+grant select on core.evidence_limits to api_owner;
+insert into core.evidence_limits (kind, bytes_a_day) values ('client', 67108864), ('charger', 4194304);
+
+create table core.kept_evidence (
+  partner_id uuid    not null,
+  source_id  uuid    not null,
+  owner_id   uuid    not null default private.owner_id(),
+  kind       text    not null,
+  day        date    not null,
+  bytes      bigint  not null,
+  exceeded   boolean not null default false,
+  constraint kept_evidence_pkey primary key (partner_id, source_id),
+  constraint kept_evidence_kind_known check (kind in ('client', 'charger'))
+);
+comment on table core.kept_evidence is
+  'How many bytes a source told on its last day, kept or not: a client (its id), or a charger. Kept as long as the '
+  'client or charger. No personal data.';
+comment on column core.kept_evidence.day is 'The Dutch day of bytes; the next day begins at 0.';
+comment on column core.kept_evidence.exceeded is 'That day it told more than core.evidence_limits has, and we said so.';
+-- serves: how many sources are over their quota
+create index kept_evidence_exceeded on core.kept_evidence (day) where exceeded;
+select private.enable_tenant_policy('core.kept_evidence', 'select, insert, update, delete');
 
 create table core.parked_charging (
   partner_id  uuid        not null,
@@ -2387,15 +2423,16 @@ create index ocpi_connections_due on core.ocpi_connections (pull_due_at) where p
 select private.enable_tenant_policy('core.ocpi_connections', 'select, insert, update, delete');
 
 create table core.ocpi_cdrs (
-  partner_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  party       text        not null,
-  cdr_id      text        not null,
-  kept_sha256 bytea       not null,
-  credit_of   text,
-  status      text        not null,
-  document    jsonb       not null,
-  received_at timestamptz not null default private.now(),
+  partner_id      uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
+  party           text        not null,
+  cdr_id          text        not null,
+  kept_sha256     bytea       not null,
+  credit_of       text,
+  status          text        not null,
+  document        jsonb,
+  document_sha256 bytea       not null,
+  received_at     timestamptz not null default private.now(),
   constraint ocpi_cdrs_pkey primary key (partner_id, owner_id, party, cdr_id),
   constraint ocpi_cdrs_connection_fkey foreign key (partner_id, owner_id)
       references core.ocpi_connections (partner_id, owner_id),
@@ -2407,7 +2444,9 @@ comment on table core.ocpi_cdrs is
   'reservation. Kept seven years. Personal data: the address of a home charger.';
 comment on column core.ocpi_cdrs.cdr_id is 'In upper case, as party: OCPI compares ids without case.';
 comment on column core.ocpi_cdrs.kept_sha256 is 'SHA-256 of what may not change when a CDR of this id comes again.';
-comment on column core.ocpi_cdrs.document is 'What we keep of it: no card, no tariff, no remark.';
+comment on column core.ocpi_cdrs.document is 
+  'What we keep of it: no card, no tariff, no remark. document_sha256 is of its text as Postgres writes it. Null over '
+  'the quota of the day (evidence_over_quota).';
 -- serves: whether a CDR was credited, also before it came
 create index ocpi_cdrs_credits on core.ocpi_cdrs (partner_id, owner_id, party, credit_of) where credit_of is not null;
 select private.enable_tenant_policy('core.ocpi_cdrs', 'select, insert, update, delete');
@@ -3448,8 +3487,8 @@ create table core.events (
     'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired',
         'draft.conflict', 'customer.sharing_ended', 'ere.sold',
-    'ere.sale_reversed', 'charging.parked', 'ocpi.pull_failed', 'payout.approved', 'payout.paid', 'payout.failed',
-        'payout.reversed', 'webhook_endpoint.disabled'))
+    'ere.sale_reversed', 'charging.parked', 'charging.evidence_over_quota', 'ocpi.pull_failed', 'payout.approved',
+        'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
 comment on table core.events is
   'What happened, for integrators: ids, new status, and nothing of a person. Kept 90 days, so no partition for each '
@@ -15194,6 +15233,12 @@ as $$
          and d.ean_status = 'failed' limit 10000) f
   union all select 'charging_parked', null, count(*) from (select from core.parked_charging limit 10000) p
   union all
+  select 'charging_evidence_over_quota', s.kind, count(k.kind)
+    from unnest(array['client', 'charger']) s (kind)
+    left join (select k.kind from core.kept_evidence k
+                where k.exceeded and k.day = private.today() limit 10000) k on k.kind = s.kind
+   group by s.kind
+  union all
   select 'charging_flagged', f.flag, count(s.flag)
     from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping',
                       'after_lock', 'withdrawn',
@@ -15661,6 +15706,9 @@ begin
   delete from core.charger_names n using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id
       and h.account_id = a.id
    where n.partner_id = h.partner_id and n.charger_id = h.id;
+  delete from core.kept_evidence k using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id
+      and h.account_id = a.id
+   where k.partner_id = h.partner_id and k.source_id = h.id;
   delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
   delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id
       and e.connection_id = c.id;
@@ -21631,7 +21679,8 @@ comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
--- changes something leaves the words of its source as evidence.
+-- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
+-- of one source. counted in shared says that their words were counted when they were parked.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
@@ -21645,6 +21694,10 @@ declare
   chargers constant uuid[] := array(select distinct r.charger_id from private.read_sessions(items, shared, resolved) r
                                      where r.reason is null);
   now      constant timestamptz := private.now();
+  kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
+                                 else 'charger' end;
+  teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
+  told     bigint;
   outcome  jsonb;
   seen     record;
 begin
@@ -21745,10 +21798,14 @@ begin
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
        document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
-           b.upload_id, b.request_id, b.document, sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, b.signed,
-           case when b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh, b.end_from,
-           now
-      from beside b where b.outcome in ('created', 'updated') and b.document is not null
+           b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
+           sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
+           case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
+           b.end_from, now
+      from (select b.*, shared ? 'counted'
+                        or sum(private.evidence_size(b.source, b.document, b.signed)) over (order by b.started_at, b.n)
+                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
+              from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
@@ -21766,8 +21823,9 @@ begin
            'source_id', case when b.source <> 'file' then b.external_id end,
            'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
-           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n)
-    into outcome from beside b;
+           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
+         sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
+    into outcome, told from beside b;
 
   perform private.total_sessions(private.judge_sessions((
     select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
@@ -21790,6 +21848,9 @@ begin
      where h.partner_id = private.partner_id() and h.id = seen.charger_id
        and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
   end loop;
+  if told > 0 and not shared ? 'counted' then
+    perform private.count_evidence(kind, teller, told);
+  end if;
 
   return query
   select o.place, o.sheet_row, o.source_id, o.outcome, o.reason, o.charger_id, s.id, s.flags
@@ -22242,8 +22303,8 @@ begin
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
   gone := private.withdraw_charging_sessions(
-    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}',
-        decode(input ->> 'sent_sha256', 'hex'));
+    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}', sha256('{"withdraw": true}'),
+    decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
@@ -22515,8 +22576,8 @@ comment on function private.parked_by_name(uuid, text[], int) is
   'the index on names from being used.';
 
 -- Parks sessions that were not stored: [{n, source, known_as, external_id?, party?, names, item, reason}], one each
--- known_as and source, and tells the client's log of names that were not parked before. At most 200,000 a client:
--- parked_limit.
+-- known_as and source, and tells the client's log of names that were not parked before. Refuses with parked_limit what
+-- exceeds 200,000 a client, or the client's quota of evidence: what is parked keeps its words.
 create function private.park_sessions(owner uuid, parked jsonb) returns void
 language plpgsql
 as $$
@@ -22524,12 +22585,23 @@ declare
   sent constant text[] := array(
     select distinct n from jsonb_to_recordset(parked) as p (names text[]) cross join lateral unnest(p.names) n);
   news text[];
+  told bigint;
 begin
-  if (select count(*) from (
-        select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
-         limit 200000) p) + jsonb_array_length(parked) > 200000 then
+  -- the words that they replace are no longer kept
+  told := (
+    select sum(greatest(octet_length(n.item::text) - coalesce(k.size, 0), 0))
+      from jsonb_to_recordset(parked) as n (source text, known_as text, item jsonb)
+      left join lateral (
+        select octet_length(p.item::text) as size from core.parked_charging p
+         where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
+           and p.source = n.source limit 1) k on true);
+  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+     or (select count(*) from (
+           select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
+            limit 200000) p) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
+  perform private.count_evidence('client', owner, told) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)
@@ -22661,7 +22733,7 @@ begin
   if ready is not null then
     gone := gone || array(
       select (ready -> (r.n::int - 1) ->> 'id')::uuid
-        from private.store_sessions(ready) with ordinality
+        from private.store_sessions(ready, '{"counted": true}') with ordinality
                r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
        where r.status <> 'rejected');
   end if;
@@ -23054,19 +23126,59 @@ $$;
 comment on function ops.charging_flagged(jsonb) is
   'Sessions of the last 31 days that no total counts because of a flag, newest first: {partner?, limit?} to {flagged}.';
 
--- What sources said of a session, oldest first, without signed texts.
+create function ops.evidence_limit_list(input jsonb) returns json
+language sql stable security definer
+as $$
+  select json_build_object('evidence_limits', json_agg(json_build_object(
+           'kind', l.kind, 'mebibytes_a_day', trim_scale(round(l.bytes_a_day / 1048576.0, 3)), 'exceeded_today', (
+             select count(*) from core.kept_evidence k
+              where k.exceeded and k.day = private.today() and k.kind = l.kind)) order by l.kind))
+    from core.evidence_limits l
+$$;
+comment on function ops.evidence_limit_list(jsonb) is
+  'How much we keep of a source a day, and how many sources told more today: {} to {evidence_limits}.';
+
+create function ops.evidence_limit_set(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant bigint := round((input ->> 'mebibytes')::numeric * 1048576);
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_evidence_limit', wanted between 1 and 1099511627776 is not true);
+  update core.evidence_limits l set bytes_a_day = wanted where l.kind = input ->> 'kind' and l.bytes_a_day <> wanted;
+  changed := found;
+  perform private.audit('evidence_limit.set', null, jsonb_build_object('kind', input -> 'kind', 'bytes_a_day', wanted))
+    where changed;
+  return json_build_object('changed', changed, 'evidence_limit', (
+    select json_build_object('kind', l.kind, 'mebibytes_a_day', trim_scale(round(l.bytes_a_day / 1048576.0, 3)))
+      from core.evidence_limits l where l.kind = input ->> 'kind'));
+end $$;
+comment on function ops.evidence_limit_set(jsonb) is
+  'Sets how much we keep of a client or charger a day: {kind, mebibytes} to {changed, evidence_limit}. In force at '
+  'once.';
+
+-- What sources said of a session, oldest first, without signed texts. evidence_over_quota: we keep the hash only.
 create function private.tellings(session core.charging_sessions) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at),
-               'client_id', e.client_id,
-           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh',
-               e.meter_start_wh,
-           'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from, 'signature', e.signature, 'document', e.document,
+           'client_id', e.client_id, 'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id,
+           'meter_start_wh', e.meter_start_wh, 'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from,
+           'signature', e.signature, 'document', coalesce(e.document, c.document),
+           'evidence_over_quota', coalesce(e.document, c.document) is null,
            'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex'))
-               order by e.id), '[]')
+           order by e.id), '[]')
     from core.charging_evidence e
+    -- the CDR, or the credit CDR that took it back
+    left join lateral (
+      select d.document from core.ocpi_cdrs d
+       where e.source = 'ocpi' and d.partner_id = e.partner_id and d.owner_id = e.owner_id
+         and d.party = split_part(e.external_id, ':', 1)
+         and substr(e.external_id, strpos(e.external_id, ':') + 1) in (d.cdr_id, d.credit_of)
+         and d.document_sha256 = e.document_sha256 limit 1) c on true
    where e.partner_id = session.partner_id and e.charger_id = session.charger_id and e.session_id = session.id
 $$;
 
@@ -23095,13 +23207,61 @@ end $$;
 comment on function ops.charging_show(jsonb) is
   'A charging session with what its sources said, without signed texts: {session} to {session}.';
 
+-- supabase/schemas/sessions/charging_in/quota.sql
+
+-- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
+
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
+language sql stable
+return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
+
+-- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
+-- the query of its caller.
+create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+language sql stable
+begin atomic
+  select l.bytes_a_day - coalesce((
+           select k.bytes from core.kept_evidence k
+            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = evidence_room.kind;
+end;
+
+-- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
+-- locked until the commit, so this comes after whatever waits for other rows.
+create function private.count_evidence(kind text, teller uuid, bytes bigint) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  crossed boolean;
+begin
+  insert into core.kept_evidence as k (partner_id, source_id, kind, day, bytes)
+  values (private.partner_id(), teller, count_evidence.kind, private.today(), count_evidence.bytes)
+  on conflict on constraint kept_evidence_pkey do update
+     set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
+         bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
+  returning not k.exceeded and k.bytes > (select l.bytes_a_day from core.evidence_limits l where l.kind = k.kind)
+       into crossed;
+  if crossed then
+    update core.kept_evidence k set exceeded = true
+     where k.partner_id = private.partner_id() and k.source_id = teller;
+    perform private.append_event(private.partner_id(), private.owner_id(), 'charging.evidence_over_quota', null,
+                                 jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
+       from core.evidence_limits l
+       left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller
+      where l.kind = count_evidence.kind and h.user_id is null;  -- a person has no log
+  end if;
+end $$;
+
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
 -- Taking sessions back.
 
--- Takes sessions back, with the words that say so as evidence: no total counts them, and what they overlapped may
--- count. Returns those that were not withdrawn before.
-create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, sent_sha256 bytea) returns uuid[]
+-- Takes sessions back, with the words that say so as evidence, null where they stand in core.ocpi_cdrs: no total counts
+-- them, and what they overlapped may count. Returns those that were not withdrawn before.
+create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
+                                                   sent_sha256 bytea) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -23139,7 +23299,7 @@ begin
        document_sha256, sent_sha256)
     select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
            nullif(current_setting('app.request_id', true), ''), document,
-           sha256(convert_to(document::text, 'UTF8')), sent_sha256
+           document_sha256, sent_sha256
       from chosen o
   )
   select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
@@ -23721,7 +23881,7 @@ begin
       join private.resolve_chargers(owner, sessions) f on f.n = e.n));
 end $$;
 
--- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
+-- Takes what credit CDRs name back: {party, credit_of, document_sha256, sent_sha256} each, hashes in hex.
 create function private.credit_cdrs(credits jsonb) returns void
 language plpgsql
 as $$
@@ -23729,8 +23889,9 @@ declare
   credit record;
 begin
   for credit in
-    select c.party || ':' || c.credit_of as external_id, c.document, c.sent_sha256
-      from jsonb_to_recordset(credits) as c (party text, credit_of text, document jsonb, sent_sha256 text) order by 1
+    select c.party || ':' || c.credit_of as external_id, c.document_sha256, c.sent_sha256
+      from jsonb_to_recordset(credits) as c (party text, credit_of text, document_sha256 text, sent_sha256 text)
+     order by 1
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
@@ -23740,17 +23901,20 @@ begin
       select s.id from core.charging_sessions s
        where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
            and s.owner_id = private.owner_id()),
-      credit.document, decode(credit.sent_sha256, 'hex'));
+      null, decode(credit.document_sha256, 'hex'), decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;
 
 -- Takes CDRs of the client that acts, which is locked: no two of its batches judge at once. Answers [{place, status:
--- taken|unchanged|refused, reason?}].
+-- taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a CDR is kept.
 create function private.take_cdrs(link core.ocpi_connections, sent private.sent_cdr[]) returns jsonb
 language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
+  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  told    bigint := 0;
+  digest  bytea;
   cdr     private.sent_cdr;
   known   core.ocpi_cdrs;
   taker   core.ocpi_cdrs;
@@ -23783,27 +23947,32 @@ begin
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.credit_of = cdr.id;
       end if;
-      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document)
+      told := told + octet_length(cdr.document::text);
+      digest := sha256(convert_to(cdr.document::text, 'UTF8'));
+      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document,
+                                  document_sha256)
       values (link.partner_id, link.owner_id, cdr.party, cdr.id, decode(cdr.kept_sha256, 'hex'), cdr.credit_of,
               case when cdr.kind = 'session' and taker.cdr_id is not null then 'credited' when cdr.kind = 'session'
-                   then 'taken' else cdr.kind end, cdr.document);
+                   then 'taken' else cdr.kind end, case when told <= room then cdr.document end, digest);
       if cdr.kind = 'credit' then
         update core.ocpi_cdrs c set status = 'credited'
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.cdr_id = cdr.credit_of and c.status = 'taken';
         credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.credit_of,
-                                                 'document', cdr.document, 'sent_sha256', cdr.sent_sha256);
+                                                 'document_sha256', encode(digest, 'hex'),
+                                                 'sent_sha256', cdr.sent_sha256);
       elsif cdr.kind = 'session' then
         if cdr.session ->> 'started_at' is null or cdr.session ->> 'ended_at' is null then
           parked := parked || (cdr.session || '{"park": "no_times"}');
         else
-          fresh := fresh || (cdr.session || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
-                                                               'client_id', link.owner_id,
-                                                               'request_id', nullif(current_setting('app.request_id',
-                                                                   true), '')));
+          fresh := fresh || (case when told <= room then cdr.session else cdr.session - 'signed' end
+                             || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
+                                                   'client_id', link.owner_id, 'request_id',
+                                                   nullif(current_setting('app.request_id', true), '')));
         end if;
         if taker.cdr_id is not null then
-          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id, 'document', taker.document);
+          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id,
+                                                   'document_sha256', encode(taker.document_sha256, 'hex'));
         end if;
       end if;
     end if;
@@ -23820,6 +23989,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
+  perform private.count_evidence('client', link.owner_id, told) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
@@ -24435,26 +24605,32 @@ begin
      and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
 end $$;
 
--- Stores a message that belongs to no session, such as a stop of an unknown transaction without values.
+-- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
+-- charger's quota.
 create function private.keep_ocpp_words(charger core.chargers, said jsonb) returns void
-language sql
+language plpgsql
 as $$
+declare
+  document constant jsonb := said #> '{evidence,document}';
+  sent     constant bytea := decode(said #>> '{evidence,sent_sha256}', 'hex');
+  signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
+  told     constant bigint := private.evidence_size('ocpp', document, signed);
+begin
+  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+     -- the gateway may bring the same message again
+     or exists (select from core.charging_evidence e
+                 where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
+                   and e.sent_sha256 = sent) then
+    return;
+  end if;
   insert into core.charging_evidence
     (partner_id, charger_id, owner_id, source, external_id, request_id, document, document_sha256, sent_sha256,
      signed, signature)
-  select charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
-         nullif(current_setting('app.request_id', true), ''), w.document, sha256(convert_to(w.document::text, 'UTF8')),
-             w.sent_sha256, w.signed,
-         case when w.signed <> '{}' then 'unchecked' end
-    from (select said #> '{evidence,document}' as document,
-          decode(said #>> '{evidence,sent_sha256}', 'hex') as sent_sha256,
-                 array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]'))) as signed) w
-   -- the gateway may bring the same message again
-   where not exists (
-     select from core.charging_evidence e
-      where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
-          and e.sent_sha256 = w.sent_sha256)
-$$;
+  values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
+          nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
+          sent, signed, case when signed <> '{}' then 'unchecked' end);
+  perform private.count_evidence('charger', charger.id, told);
+end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
 language plpgsql security definer
@@ -26411,6 +26587,7 @@ begin
   delete from core.replaced_charging_sessions r where r.partner_id = people_tenant and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = people_tenant and m.charger_id = any (chargers);
   delete from core.charging_evidence e where e.partner_id = people_tenant and e.charger_id = any (chargers);
+  delete from core.kept_evidence k where k.partner_id = people_tenant and k.source_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = people_tenant and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = people_tenant and v.charger_id = any (chargers);
   delete from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = any (connections);

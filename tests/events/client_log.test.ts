@@ -119,6 +119,19 @@ describe("§6 the log of a client", () => {
     expect(parked.map(({ type, data }) => [type, data])).toEqual([
       ["charging.parked", { names: [{ kind: "external_ref", value: "PAAL-99" }], name_count: 1 }],
     ]);
+    await world.done("evidence-limit set charger 5");
+    await world.row("update core.evidence_limits set bytes_a_day = 1 where kind = 'client'");
+    const told = {
+      session_id: "3",
+      charger_id: registered.body.charger_id,
+      kwh: 5,
+      started_at: "2026-08-01T10:00:00Z",
+    };
+    await world.post("/v1/charging-sessions", { sessions: [told] }, await token());
+    await world.done("evidence-limit set client 64");
+    expect((await news()).map(({ type, data }) => [type, data])).toEqual([
+      ["charging.evidence_over_quota", { charger_id: null, bytes_a_day: 1 }],
+    ]);
     await world.done(`connection set-ean-status ${unverified.connection_id} unverified`);
     const closed = await news();
     expect(typesIn(closed)).toEqual(["ean.status_changed", "account.eligibility_changed"]);

@@ -63,6 +63,8 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
        select partner_id, owner_id, 'external_ref', 'PAAL-1', id from charger),
      evidence as (insert into core.charging_evidence (partner_id, charger_id, owner_id, source, external_id, document, document_sha256)
        select partner_id, id, owner_id, 'api', '1', '{}', sha256('{}') from charger),
+     kept as (insert into core.kept_evidence (partner_id, source_id, owner_id, kind, day, bytes)
+       select partner_id, id, owner_id, 'charger', private.today(), 1 from charger),
      parked as (insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason)
        select partner_id, owner_id, 'api', '2', '2', '{external_ref:PAAL-2}', '{}', 'unknown_charger' from charger),
      link as (insert into core.ocpp_links (partner_id, charger_id, owner_id, generation, connected_at)
@@ -71,8 +73,8 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
        select partner_id, id, owner_id, private.now(), 'charger' from charger),
      platform as (insert into core.ocpi_connections (partner_id, owner_id, status)
        select partner_id, owner_id, 'unregistered' from charger on conflict do nothing),
-     cdr as (insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document)
-       select partner_id, owner_id, 'NL-TNM', id::text, sha256('x'), 'taken', '{"cdr_location": {}}' from charger),
+     cdr as (insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document, document_sha256)
+       select partner_id, owner_id, 'NL-TNM', id::text, sha256('x'), 'taken', '{"cdr_location": {}}', sha256('x') from charger),
      head as (insert into core.charging_heads (partner_id, owner_id) select partner_id, owner_id from charger)
      insert into core.uploads (partner_id, owner_id, sha256, kind, rows, columns, counts, results)
      select partner_id, owner_id, sha256('x'), 'months', 1, '[]', '{}', '[]' from charger`,

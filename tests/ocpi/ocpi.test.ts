@@ -462,6 +462,59 @@ describe("§1 a platform sends CDRs", () => {
 
   const credit = (of: string, id = `${of}-c`) =>
     cdr(id, made, { credit: true, credit_reference_id: of, total_cost: { excl_vat: -4 } });
+  /** What the operator sees that the platform said of a session. */
+  const tellings = async (external_id: string) => {
+    const { told } = await world.row(
+      "select ops.charging_show(jsonb_build_object('session', s.id)) #> '{session,tellings}' as told from core.charging_sessions s where s.external_id = $1 and s.owner_id = $2",
+      external_id,
+      made.client.id,
+    );
+    return (told as { document: { id: string } | null; evidence_over_quota: boolean }[]).map(
+      ({ document, evidence_over_quota }) => [document?.id, evidence_over_quota],
+    );
+  };
+  test("a document stands once, beside the CDRs, and is shown with its session, the credit's too", async () => {
+    await push(made.token, cdr("once", made));
+    await push(made.token, credit("once"));
+    const { documents } = await world.row(
+      "select array_agg(e.document order by e.id) as documents from core.charging_evidence e where e.owner_id = $1",
+      made.client.id,
+    );
+    expect(documents).toEqual([null, null]);
+    expect(await tellings("NL-TNM:ONCE")).toEqual([
+      ["once", false],
+      ["once-c", false],
+    ]);
+  });
+
+  test("over what is kept of a platform in a day a CDR is stored with its hash only, and an unknown charger's refused", async () => {
+    await push(made.token, cdr("kept", made));
+    await world.row(
+      "update core.evidence_limits set bytes_a_day = (select bytes + 100 from core.kept_evidence where source_id = $1) where kind = 'client'",
+      made.client.id,
+    );
+    const later = { start_date_time: "2026-03-11T18:00:00Z", end_date_time: "2026-03-11T20:00:00Z" };
+    const { code, headers } = await push(
+      made.token,
+      cdr("full", made, { ...later, signed_data: { signed_values: [{ nature: "End", signed_data: "OCMF|x" }] } }),
+    );
+    const nowhere = await push(made.token, cdr("nowhere", { evse_uid: "nowhere" }));
+    await world.row("update core.evidence_limits set bytes_a_day = 67108864 where kind = 'client'");
+    expect([code, nowhere.status]).toEqual([1000, 503]);
+    expect(await month(made)).toEqual({ kwh: 20, sessions: 2 });
+    expect(await tellings("NL-TNM:KEPT")).toEqual([["kept", false]]);
+    expect(await tellings("NL-TNM:FULL")).toEqual([[undefined, true]]);
+    expect(
+      await world.row(
+        "select signed, signature from core.charging_evidence where external_id = 'NL-TNM:FULL' and owner_id = $1",
+        made.client.id,
+      ),
+    ).toEqual({ signed: [], signature: null });
+    const location = headers.get("location") ?? "";
+    expect((await ask(location.slice(`${BASE_URL}/ocpi`.length), { token: made.token })).status).toBe(404);
+    expect((await push(made.token, cdr("full", made, later))).code).toBe(1000);
+  });
+
   test("a credit takes one back, whole; the CDR that corrects it counts", async () => {
     await push(made.token, cdr("one", made));
     expect((await push(made.token, credit("one"))).code).toBe(1000);

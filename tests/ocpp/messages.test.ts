@@ -247,7 +247,7 @@ describe("contract §6 OCPP 1.6", () => {
     },
   );
 
-  test("a stop of a transaction of another charger does not touch that charger", async () => {
+  test("a stop of a transaction of another charger does not touch that charger; its words are kept up to the quota", async () => {
     const { payload } = await tell(started("08:00", 1000));
     const mine = link;
     const other = await world.post("/chargers", { nickname: "Tuin", connection_type: "ocpp" }, await user.token());
@@ -258,6 +258,13 @@ describe("contract §6 OCPP 1.6", () => {
     // its words are kept, once
     await tell(stopped(payload.transactionId, "09:00", 6000));
     expect(await evidence()).toMatchObject([{ session_id: null, document: { action: "StopTransaction" } }]);
+    // but not over what we keep of a charger in a day
+    await world.row("update core.evidence_limits set bytes_a_day = 1 where kind = 'charger'");
+    await tell(stopped(payload.transactionId, "09:30", 6500));
+    await world.row("update core.evidence_limits set bytes_a_day = 4194304 where kind = 'charger'");
+    expect(await evidence()).toHaveLength(1);
+    await tell(stopped(payload.transactionId, "09:31", 6500));
+    expect(await evidence()).toHaveLength(2);
     link = mine;
     expect(await sessions()).toEqual([session("08:00", null, 0)]);
   });

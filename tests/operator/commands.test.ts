@@ -671,6 +671,17 @@ describe("contract §8 charger", () => {
   });
 });
 
+test("contract §8 evidence-limit set changes what is kept of each source a day", async () => {
+  const { json } = await done("evidence-limit set client 128", "evidence_limit.set");
+  expect(json).toEqual({ changed: true, evidence_limit: { kind: "client", mebibytes_a_day: 128 } });
+  expect((await done("evidence-limit set client 128")).json).toEqual({ ...json, changed: false });
+  expect((await done("evidence-limit list")).json.evidence_limits).toEqual([
+    { kind: "charger", mebibytes_a_day: 4, exceeded_today: 0 },
+    { kind: "client", mebibytes_a_day: 128, exceeded_today: 0 },
+  ]);
+  await done("evidence-limit set client 64", "evidence_limit.set");
+});
+
 describe("contract §8 rate-limit", () => {
   const remaining = async () => {
     const { headers } = await world.get("/v1/accounts", await world.partnerB.client.token());

@@ -170,7 +170,7 @@ describe("§1 two tellings of one charge", () => {
     expect(second?.flags).toEqual(["duplicate"]);
     const withdraw = () =>
       acting<{ gone: string[] }>(
-        "select private.withdraw_charging_sessions(array[$1::uuid], '{\"withdraw\": true}', '\\xabcd') as gone",
+        "select private.withdraw_charging_sessions(array[$1::uuid], '{\"withdraw\": true}', '\\xab', '\\xabcd') as gone",
         first?.session_id,
       );
     expect(await withdraw()).toEqual([{ gone: [first?.session_id] }]);
@@ -182,7 +182,8 @@ describe("§1 two tellings of one charge", () => {
     ]);
     expect(await totals()).toEqual(["2026-03 5"]);
     expect(await withdraw()).toEqual([{ gone: [] }]);
-    expect((await evidence()).map(({ document }) => document)).toEqual([{ kwh: 5 }, { kwh: 5 }, { withdraw: true }]);
+    // the words of a CDR stand beside the CDRs
+    expect((await evidence()).map(({ document }) => document)).toEqual([{ kwh: 5 }, null, { withdraw: true }]);
     // told again by the client itself it stands again, after the other
     expect(await deliver(session())).toMatchObject([{ status: "updated", flags: [] }]);
     expect(
@@ -236,7 +237,7 @@ describe("§1 two tellings of one charge", () => {
   test("a credited CDR stays credited, however often it is read", async () => {
     const cdr = session({ source: "ocpi", external_id: "NL-TNM:2" });
     const [stored] = await deliver(cdr);
-    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", stored?.session_id);
+    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", stored?.session_id);
     expect(await deliver(cdr)).toMatchObject([{ status: "unchanged", flags: ["withdrawn"] }]);
     expect(await deliver({ ...cdr, wh: 4000 })).toMatchObject([{ status: "updated", flags: ["withdrawn"] }]);
     expect(await totals()).toEqual(["2026-03 0"]);
@@ -549,6 +550,137 @@ describe("§1 a session whose charger nobody knows", () => {
   });
 });
 
+describe("§1 what is kept of a source has a quota a day", () => {
+  const MIB = 1_048_576;
+  const limit = (kind: string, bytes: number) =>
+    rows("update core.evidence_limits set bytes_a_day = $2 where kind = $1", kind, bytes);
+  const told = async () =>
+    (
+      await rows(
+        "select data from core.events where type = 'charging.evidence_over_quota' and owner_id = $1 order by arrival",
+        owner,
+      )
+    ).map(({ data }) => data);
+  const documents = async () => (await evidence()).map(({ document }) => (document === null ? null : document.id));
+  /** A session of its own hour whose document has this many bytes more. */
+  const hour = (n: number, size: number, fields: object = {}) =>
+    session({
+      external_id: `q${n}`,
+      started_at: `2026-03-${10 + Math.floor(n / 24)}T${String(n % 24).padStart(2, "0")}:00:00Z`,
+      ended_at: `2026-03-${10 + Math.floor(n / 24)}T${String(n % 24).padStart(2, "0")}:30:00Z`,
+      document: { id: n, text: "x".repeat(size) },
+      ...fields,
+    });
+  beforeEach(async () => {
+    await rows("delete from core.kept_evidence");
+    await rows("delete from core.events where type = 'charging.evidence_over_quota'");
+    await limit("client", 10_000);
+  });
+  afterAll(async () => {
+    await limit("client", 64 * MIB);
+    await world.freeze("2027-02-01T12:00:00Z");
+  });
+
+  test("a client over it stores sessions, of whose words only the hash is kept; the next day is another", async () => {
+    await deliver(hour(1, 6000, { signed: ["OCMF|a"] }));
+    const results = await deliver(hour(2, 6000, { signed: ["OCMF|b"] }), hour(3, 10));
+    expect(results).toMatchObject([{ status: "created" }, { status: "created" }]);
+    expect(await evidence()).toMatchObject([
+      { document: { id: 1 }, signed: ["OCMF|a"], signature: "unchecked" },
+      {
+        document: null,
+        signed: [],
+        signature: null,
+        document_sha256: expect.any(Buffer),
+        sent_sha256: expect.any(Buffer),
+      },
+      { document: null },
+    ]);
+    expect(await totals()).toEqual(["2026-03 15"]);
+    // a repeat tells nothing new
+    expect(await deliver(hour(2, 6000))).toMatchObject([{ status: "unchanged" }]);
+    const { tellings } = await world.row(
+      "select ops.charging_show(jsonb_build_object('session', $1::text)) -> 'session' as shown, ops.charging_show(jsonb_build_object('session', $1::text)) -> 'session' -> 'tellings' as tellings",
+      results[0]?.session_id,
+    );
+    expect(tellings).toMatchObject([{ document: null, evidence_over_quota: true }]);
+    await world.freeze("2027-02-01T22:59:00Z");
+    await deliver(hour(4, 10));
+    await world.freeze("2027-02-01T23:01:00Z");
+    await deliver(hour(5, 6000));
+    await world.freeze("2027-02-01T12:00:00Z");
+    expect(await documents()).toEqual([1, null, null, null, 5]);
+  });
+
+  test("in one request the first ones are kept", async () => {
+    await deliver(hour(1, 4000), hour(2, 4000), hour(3, 4000));
+    expect(await documents()).toEqual([1, 2, null]);
+  });
+
+  test("the client's log says so once a day, with the limit; the metric counts the source", async () => {
+    await deliver(hour(1, 6000));
+    expect(await told()).toEqual([]);
+    await Promise.all([2, 3, 4, 5].map((n) => deliver(hour(n, 6000))));
+    await deliver(hour(6, 6000));
+    expect(await told()).toEqual([{ charger_id: null, bytes_a_day: 10_000 }]);
+    expect(
+      await rows(
+        "select label, value::int from private.metrics() where name = 'charging_evidence_over_quota' order by label",
+      ),
+    ).toEqual([
+      { label: "charger", value: 0 },
+      { label: "client", value: 1 },
+    ]);
+    await world.freeze("2027-02-02T12:00:00Z");
+    await deliver(hour(7, 11_000));
+    await world.freeze("2027-02-01T12:00:00Z");
+    expect(await told()).toHaveLength(2);
+  });
+
+  test("of ten requests at once each is counted", async () => {
+    await limit("client", MIB);
+    await Promise.all(Array.from({ length: 10 }, (_, n) => deliver(hour(n, 1000))));
+    const [{ bytes }] = await rows("select bytes::int from core.kept_evidence where source_id = $1", owner);
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(11_000);
+  });
+
+  test("what is parked keeps its words when it is stored, though the quota is full; over it nothing is parked", async () => {
+    const unknown = (n: number, size: number) =>
+      hour(n, size, { charger_id: undefined, external_ref: `quota ${count}` });
+    const kept = async () =>
+      Number((await rows("select bytes from core.kept_evidence where source_id = $1", owner))[0].bytes);
+    expect(await deliver(unknown(1, 6000))).toMatchObject([{ status: "parked" }]);
+    const once = await kept();
+    expect(once).toBeGreaterThan(6000);
+    // the same again replaces it
+    await deliver(unknown(1, 6000));
+    expect(await kept()).toBe(once);
+    await expect(deliver(hour(2, 10), unknown(3, 6000))).rejects.toMatchObject({ message: "parked_limit" });
+    expect(await evidence()).toEqual([]);
+    await deliver(hour(2, 6000));
+    const full = await kept();
+    const [given] = await name(charger, { external_ref: `quota ${count}` });
+    expect(await acting("select private.store_parked($1, $2) as answer", owner, given?.told)).toEqual([{ answer: 1 }]);
+    expect(await documents()).toEqual([null, 1]);
+    expect(await kept()).toBe(full);
+  });
+
+  test("attack: a charger that tells more than 4 MiB in a day keeps the hash only, and its client's other words stay", async () => {
+    const tell = (n: number) =>
+      acting("select * from private.store_sessions($1)", JSON.stringify([hour(n, 3 * MIB, { source: "ocpp" })]));
+    await tell(1);
+    await tell(2);
+    expect(await documents()).toEqual([1, null]);
+    expect(await told()).toEqual([{ charger_id: charger, bytes_a_day: 4 * MIB }]);
+    await deliver(hour(3, 10));
+    await world.freeze("2027-02-02T12:00:00Z");
+    await tell(4);
+    await world.freeze("2027-02-01T12:00:00Z");
+    expect(await documents()).toEqual([1, null, 3, 4]);
+  });
+});
+
 describe("§1 taken back after its month was booked", () => {
   const lock = () =>
     world.row("update core.delivered_months set status = 'submitted' where connection_id = $1", account.connection_id);
@@ -556,7 +688,7 @@ describe("§1 taken back after its month was booked", () => {
     (await rows("select flags from core.charging_sessions where charger_id = $1 and external_id = $2", charger, id))[0]
       .flags;
   const withdraw = (id?: string) =>
-    acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", id);
+    acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", id);
   const late = { external_id: "late", started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" };
 
   test("the booked month stays, and the session says so; one that was never booked does not", async () => {

@@ -25,6 +25,7 @@ const REFERENCE: Record<string, string> = {
   payout_batches_pkey: "the service's own: one file for the bank, of all tenants",
   ean_register_points_pkey: "the EAN register of our own, which knows metering points and no customers",
   ere_factors_pkey: "one row a delivery year",
+  evidence_limits_pkey: "the limits, the same for all",
   rate_limits_pkey: "the limits, the same for all",
   vat_rates_pkey: "one row a rate",
 };

@@ -95,12 +95,8 @@ test("§1 its signed values are kept, and its card nowhere", async () => {
   const { signed, document, signature } = await world.row(
     "select signed, signature, document from core.charging_evidence where external_id = 'NL-TNM:CDR-1'",
   );
-  expect([signed, signature, document.id, document.total_cost]).toEqual([
-    ["OCMF|x"],
-    "unchecked",
-    "cdr-1",
-    { excl_vat: 4 },
-  ]);
+  // core.ocpi_cdrs has the document
+  expect([signed, signature, document]).toEqual([["OCMF|x"], "unchecked", null]);
   for (const table of ["charging_evidence", "charging_sessions", "parked_charging", "events", "audit_log"])
     expect(
       await world.row(`select count(*)::int as found from core.${table} t where t::text like '%${CARD}%'`),

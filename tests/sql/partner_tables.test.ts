@@ -16,6 +16,7 @@ const NOBODYS: Record<string, string> = {
   ended_attributions: "a person's",
   ere_factors: "one row a delivery year",
   imports: "of the manager who uploads the file",
+  evidence_limits: "the limits, the same for all",
   failing_jobs: "the service's own: jobs that fail, of all tenants",
   job_runs: "the service's own: one row a run, of all tenants",
   mail_counts: "of a day and an address, whoever writes to it",
@@ -56,6 +57,7 @@ const NO_SECRETS = [
   // when, not what
   "oauth_clients.secret_rotated_at",
   "oauth_clients.tokens_valid_from",
+  "ocpi_cdrs.document_sha256",
   "ocpi_cdrs.kept_sha256",
   "partner_logos.hash",
   "partner_logos.png",

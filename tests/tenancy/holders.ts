@@ -153,8 +153,8 @@ async function fill(world: OAuth, { sample, client, user, keyed, managed }: Hold
        insert into core.ocpi_connections (partner_id, owner_id, status, token_hash, parties)
        select partner_id, id, 'registered', sha256(client_id::bytea), '{NL-TNM}' from core.oauth_clients where id = $4 returning *),
      cdr as (
-       insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document)
-       select partner_id, owner_id, 'NL-TNM', upper('CDR-' || left(owner_id::text, 8)), sha256('x'), 'taken', '{"cdr_location": {}}' from platform)
+       insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document, document_sha256)
+       select partner_id, owner_id, 'NL-TNM', upper('CDR-' || left(owner_id::text, 8)), sha256('x'), 'taken', '{"cdr_location": {}}', sha256('x') from platform)
      insert into core.invoices (partner_id, year, number, quarter, issued_on, issued_by, vat_regime, vat_rate, net, vat, name, company)
      values ($1, 2026, $5, '2026-04-01', '2026-08-15', 'test', 'none', 0, 1, 0, 'Laadpunt', '{}')`,
     keyed,

@@ -59,6 +59,11 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     to: ["private.admit_ocpi"],
   },
   {
+    because: "the words of a CDR stand beside the CDRs",
+    from: ["sessions"],
+    to: ["core.ocpi_cdrs"],
+  },
+  {
     because: "a login, and the link of a client, depend on what they own",
     from: ["access"],
     to: ["core.accounts", "core.chargers", "private.own_drafts", "private.signed_accounts", "private.signs"],

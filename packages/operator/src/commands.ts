@@ -399,9 +399,31 @@ export const COMMANDS: Command[] = [
     ops: "charging_show",
     view: ({ session }) => {
       const { tellings, ...row } = session as Row;
-      const columns = "received_at source request_id upload_id meter_start_wh meter_end_wh sent_sha256";
+      const columns =
+        "received_at source request_id upload_id meter_start_wh meter_end_wh sent_sha256 evidence_over_quota";
       return `${fields(row)}\n\n${titled("What its sources said", tellings, columns)}`;
     },
+  },
+  {
+    name: "evidence-limit list",
+    summary: "List how much we keep of what a source tells in a day, and how many sources told more today",
+    example: "evidence-limit list",
+    ops: "evidence_limit_list",
+    view: list("evidence_limits", "kind mebibytes_a_day exceeded_today"),
+  },
+  {
+    name: "evidence-limit set",
+    summary: "Set how much we keep of what each client, or each OCPP charger, tells in a day",
+    details:
+      "Applies at once. Above it, sessions are stored with the hash of what was sent, and sessions of unknown chargers " +
+      "are refused.",
+    example: "evidence-limit set client 128",
+    takes: [
+      new Argument("<kind>", "whose limit it is").choices(["client", "charger"]),
+      new Argument("<mebibytes>", "MiB a day").argParser(whole(1_048_576)),
+    ],
+    ops: "evidence_limit_set",
+    view: changed("evidence_limit", "Limit set."),
   },
   {
     name: "rate-limit list",

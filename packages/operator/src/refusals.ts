@@ -194,6 +194,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   nothing_to_release: ({ payee }) =>
     `No payment to "${payee}" failed; name an account by its id, a partner by its slug.`,
 
+  invalid_evidence_limit: () => "A limit is more than 0 and at most 1048576 MiB.",
   unknown_bucket: ({ bucket, buckets }) =>
     `"${bucket}" is not a bucket for this command; choose from ${join(buckets)}.`,
   invalid_quota: () => "A quota is a whole number from 1 to 1000000.",

@@ -6,7 +6,7 @@ type Metric = {
   /** What it says, as a scraper shows it. */
   help: string;
   /** The one label it has. */
-  label?: "job" | "status" | "flag" | "log" | "status_code";
+  label?: "job" | "status" | "flag" | "log" | "status_code" | "source";
 };
 
 /** Every figure of the SQL function `api.list_metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
@@ -30,6 +30,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
   register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },
   charging_parked: { help: "Charging sessions whose charger is not known yet, counted up to 10000" },
+  charging_evidence_over_quota: {
+    help: "Sources that told more today than we keep of them, counted up to 10000 in all",
+    label: "source",
+  },
   charging_flagged: {
     help: "Charging sessions that came or changed in the last day with a flag, counted up to 10000 in all",
     label: "flag",

@@ -15,6 +15,7 @@ begin
   delete from core.replaced_charging_sessions r where r.partner_id = people_tenant and r.charger_id = any (chargers);
   delete from core.charger_months m where m.partner_id = people_tenant and m.charger_id = any (chargers);
   delete from core.charging_evidence e where e.partner_id = people_tenant and e.charger_id = any (chargers);
+  delete from core.kept_evidence k where k.partner_id = people_tenant and k.source_id = any (chargers);
   delete from core.charging_sessions s where s.partner_id = people_tenant and s.charger_id = any (chargers);
   delete from core.virtual_chargers v where v.partner_id = people_tenant and v.charger_id = any (chargers);
   delete from core.delivered_months d where d.partner_id = people_tenant and d.connection_id = any (connections);

@@ -24,6 +24,7 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "charger.connected": "A charger connects to the OCPP gateway; a CPO's chargers connect to its own back office",
   "charger.mid_confirmed": `${OPERATOR}, or the charger's first connection, where its model leaves the meter open`,
   "charging.parked": (sandbox) => sandbox.parked(),
+  "charging.evidence_over_quota": "You send more charging data in a day than we keep; see the limits",
   "ocpi.pull_failed": `${LATER}: your OCPI platform does not answer for 24 hours`,
   "ean.status_changed": `${OPERATOR}, or the weekly check of an unverified EAN`,
   "ere.sold": (sandbox) => sandbox.settledAccount("via_cpo_invoicing"),

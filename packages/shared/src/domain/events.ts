@@ -154,6 +154,16 @@ const table = {
     },
     partner: null,
   },
+  "charging.evidence_over_quota": {
+    about:
+      "You told more charging data in a day than we keep of a source. Until midnight in Amsterdam, sessions are stored " +
+      "with the hash of what you sent, and none can wait for its charger; reported once a day",
+    client: {
+      charger_id: z.guid().nullable().meta({ description: "The OCPP charger; null: you, or your OCPI platform" }),
+      bytes_a_day: z.int().meta({ description: "What we keep in a day", example: 67108864 }),
+    },
+    partner: null,
+  },
   "ocpi.pull_failed": {
     about: "For 24 hours we could not read the CDRs of your OCPI platform; reported once until a pull succeeds",
     client: {

@@ -222,7 +222,7 @@ const table = {
   parked_limit: {
     status: 409,
     detail:
-      "200,000 of your sessions wait for their charger. Name those chargers first; see GET /v1/charging-sessions/parked. Nothing was stored.",
+      "200,000 of your sessions wait for their charger, or today's evidence is full. Name those chargers first; see GET /v1/charging-sessions/parked. Nothing was stored.",
   },
   ean_in_use: {
     status: 409,

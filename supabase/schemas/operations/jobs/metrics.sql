@@ -120,6 +120,12 @@ as $$
          and d.ean_status = 'failed' limit 10000) f
   union all select 'charging_parked', null, count(*) from (select from core.parked_charging limit 10000) p
   union all
+  select 'charging_evidence_over_quota', s.kind, count(k.kind)
+    from unnest(array['client', 'charger']) s (kind)
+    left join (select k.kind from core.kept_evidence k
+                where k.exceeded and k.day = private.today() limit 10000) k on k.kind = s.kind
+   group by s.kind
+  union all
   select 'charging_flagged', f.flag, count(s.flag)
     from unnest(array['negative', 'ends_before_start', 'wrong_clock', 'too_long', 'beyond_power', 'overlapping',
                       'after_lock', 'withdrawn',

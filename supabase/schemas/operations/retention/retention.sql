@@ -278,6 +278,9 @@ begin
   delete from core.charger_names n using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id
       and h.account_id = a.id
    where n.partner_id = h.partner_id and n.charger_id = h.id;
+  delete from core.kept_evidence k using core.chargers h join unnest(gone) a on h.partner_id = a.partner_id
+      and h.account_id = a.id
+   where k.partner_id = h.partner_id and k.source_id = h.id;
   delete from core.chargers h using unnest(gone) a where h.partner_id = a.partner_id and h.account_id = a.id;
   delete from core.ean_checks e using unnest(connections) c where e.partner_id = c.partner_id
       and e.connection_id = c.id;

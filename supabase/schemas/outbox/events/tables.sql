@@ -21,8 +21,8 @@ create table core.events (
     'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired',
         'draft.conflict', 'customer.sharing_ended', 'ere.sold',
-    'ere.sale_reversed', 'charging.parked', 'ocpi.pull_failed', 'payout.approved', 'payout.paid', 'payout.failed',
-        'payout.reversed', 'webhook_endpoint.disabled'))
+    'ere.sale_reversed', 'charging.parked', 'charging.evidence_over_quota', 'ocpi.pull_failed', 'payout.approved',
+        'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
 comment on table core.events is
   'What happened, for integrators: ids, new status, and nothing of a person. Kept 90 days, so no partition for each '

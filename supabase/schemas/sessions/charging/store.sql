@@ -36,7 +36,8 @@ comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
--- changes something leaves the words of its source as evidence.
+-- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
+-- of one source. counted in shared says that their words were counted when they were parked.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
@@ -50,6 +51,10 @@ declare
   chargers constant uuid[] := array(select distinct r.charger_id from private.read_sessions(items, shared, resolved) r
                                      where r.reason is null);
   now      constant timestamptz := private.now();
+  kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
+                                 else 'charger' end;
+  teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
+  told     bigint;
   outcome  jsonb;
   seen     record;
 begin
@@ -150,10 +155,14 @@ begin
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
        document_sha256, sent_sha256, signed, signature, meter_id, meter_start_wh, meter_end_wh, end_from, received_at)
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.source, b.external_id, b.client_id,
-           b.upload_id, b.request_id, b.document, sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, b.signed,
-           case when b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh, b.end_from,
-           now
-      from beside b where b.outcome in ('created', 'updated') and b.document is not null
+           b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
+           sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
+           case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
+           b.end_from, now
+      from (select b.*, shared ? 'counted'
+                        or sum(private.evidence_size(b.source, b.document, b.signed)) over (order by b.started_at, b.n)
+                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
+              from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
@@ -171,8 +180,9 @@ begin
            'source_id', case when b.source <> 'file' then b.external_id end,
            'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
-           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n)
-    into outcome from beside b;
+           'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
+         sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
+    into outcome, told from beside b;
 
   perform private.total_sessions(private.judge_sessions((
     select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
@@ -195,6 +205,9 @@ begin
      where h.partner_id = private.partner_id() and h.id = seen.charger_id
        and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
   end loop;
+  if told > 0 and not shared ? 'counted' then
+    perform private.count_evidence(kind, teller, told);
+  end if;
 
   return query
   select o.place, o.sheet_row, o.source_id, o.outcome, o.reason, o.charger_id, s.id, s.flags

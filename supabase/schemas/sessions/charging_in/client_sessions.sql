@@ -100,8 +100,8 @@ begin
     perform private.refuse('ambiguous_session', json_build_object('session_id', twice));
   end if;
   gone := private.withdraw_charging_sessions(
-    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}',
-        decode(input ->> 'sent_sha256', 'hex'));
+    array(select e.value::uuid from jsonb_each_text(known) e), '{"withdraw": true}', sha256('{"withdraw": true}'),
+    decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
      where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')

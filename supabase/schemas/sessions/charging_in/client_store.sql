@@ -27,8 +27,8 @@ comment on function private.parked_by_name(uuid, text[], int) is
   'the index on names from being used.';
 
 -- Parks sessions that were not stored: [{n, source, known_as, external_id?, party?, names, item, reason}], one each
--- known_as and source, and tells the client's log of names that were not parked before. At most 200,000 a client:
--- parked_limit.
+-- known_as and source, and tells the client's log of names that were not parked before. Refuses with parked_limit what
+-- exceeds 200,000 a client, or the client's quota of evidence: what is parked keeps its words.
 create function private.park_sessions(owner uuid, parked jsonb) returns void
 language plpgsql
 as $$
@@ -36,12 +36,23 @@ declare
   sent constant text[] := array(
     select distinct n from jsonb_to_recordset(parked) as p (names text[]) cross join lateral unnest(p.names) n);
   news text[];
+  told bigint;
 begin
-  if (select count(*) from (
-        select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
-         limit 200000) p) + jsonb_array_length(parked) > 200000 then
+  -- the words that they replace are no longer kept
+  told := (
+    select sum(greatest(octet_length(n.item::text) - coalesce(k.size, 0), 0))
+      from jsonb_to_recordset(parked) as n (source text, known_as text, item jsonb)
+      left join lateral (
+        select octet_length(p.item::text) as size from core.parked_charging p
+         where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
+           and p.source = n.source limit 1) k on true);
+  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+     or (select count(*) from (
+           select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
+            limit 200000) p) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
+  perform private.count_evidence('client', owner, told) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)
@@ -173,7 +184,7 @@ begin
   if ready is not null then
     gone := gone || array(
       select (ready -> (r.n::int - 1) ->> 'id')::uuid
-        from private.store_sessions(ready) with ordinality
+        from private.store_sessions(ready, '{"counted": true}') with ordinality
                r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
        where r.status <> 'rejected');
   end if;

@@ -34,19 +34,59 @@ $$;
 comment on function ops.charging_flagged(jsonb) is
   'Sessions of the last 31 days that no total counts because of a flag, newest first: {partner?, limit?} to {flagged}.';
 
--- What sources said of a session, oldest first, without signed texts.
+create function ops.evidence_limit_list(input jsonb) returns json
+language sql stable security definer
+as $$
+  select json_build_object('evidence_limits', json_agg(json_build_object(
+           'kind', l.kind, 'mebibytes_a_day', trim_scale(round(l.bytes_a_day / 1048576.0, 3)), 'exceeded_today', (
+             select count(*) from core.kept_evidence k
+              where k.exceeded and k.day = private.today() and k.kind = l.kind)) order by l.kind))
+    from core.evidence_limits l
+$$;
+comment on function ops.evidence_limit_list(jsonb) is
+  'How much we keep of a source a day, and how many sources told more today: {} to {evidence_limits}.';
+
+create function ops.evidence_limit_set(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant bigint := round((input ->> 'mebibytes')::numeric * 1048576);
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_evidence_limit', wanted between 1 and 1099511627776 is not true);
+  update core.evidence_limits l set bytes_a_day = wanted where l.kind = input ->> 'kind' and l.bytes_a_day <> wanted;
+  changed := found;
+  perform private.audit('evidence_limit.set', null, jsonb_build_object('kind', input -> 'kind', 'bytes_a_day', wanted))
+    where changed;
+  return json_build_object('changed', changed, 'evidence_limit', (
+    select json_build_object('kind', l.kind, 'mebibytes_a_day', trim_scale(round(l.bytes_a_day / 1048576.0, 3)))
+      from core.evidence_limits l where l.kind = input ->> 'kind'));
+end $$;
+comment on function ops.evidence_limit_set(jsonb) is
+  'Sets how much we keep of a client or charger a day: {kind, mebibytes} to {changed, evidence_limit}. In force at '
+  'once.';
+
+-- What sources said of a session, oldest first, without signed texts. evidence_over_quota: we keep the hash only.
 create function private.tellings(session core.charging_sessions) returns json
 language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'source', e.source, 'external_id', e.external_id, 'received_at', private.iso(e.received_at),
-               'client_id', e.client_id,
-           'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id, 'meter_start_wh',
-               e.meter_start_wh,
-           'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from, 'signature', e.signature, 'document', e.document,
+           'client_id', e.client_id, 'request_id', e.request_id, 'upload_id', e.upload_id, 'meter_id', e.meter_id,
+           'meter_start_wh', e.meter_start_wh, 'meter_end_wh', e.meter_end_wh, 'end_from', e.end_from,
+           'signature', e.signature, 'document', coalesce(e.document, c.document),
+           'evidence_over_quota', coalesce(e.document, c.document) is null,
            'document_sha256', encode(e.document_sha256, 'hex'), 'sent_sha256', encode(e.sent_sha256, 'hex'))
-               order by e.id), '[]')
+           order by e.id), '[]')
     from core.charging_evidence e
+    -- the CDR, or the credit CDR that took it back
+    left join lateral (
+      select d.document from core.ocpi_cdrs d
+       where e.source = 'ocpi' and d.partner_id = e.partner_id and d.owner_id = e.owner_id
+         and d.party = split_part(e.external_id, ':', 1)
+         and substr(e.external_id, strpos(e.external_id, ':') + 1) in (d.cdr_id, d.credit_of)
+         and d.document_sha256 = e.document_sha256 limit 1) c on true
    where e.partner_id = session.partner_id and e.charger_id = session.charger_id and e.session_id = session.id
 $$;
 

@@ -45,7 +45,7 @@ create table core.charging_evidence (
   client_id       uuid,
   upload_id       uuid,
   request_id      text,
-  document        jsonb       not null,
+  document        jsonb,
   document_sha256 bytea       not null,
   sent_sha256     bytea,
   signed          text[]      not null default '{}',
@@ -69,13 +69,49 @@ comment on table core.charging_evidence is
 comment on column core.charging_evidence.session_id is 'Null for words that belong to no session.';
 comment on column core.charging_evidence.client_id is 'Who told it; null for a charger itself.';
 comment on column core.charging_evidence.document is
-  'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it.';
+  'The words of the source, without costs, cards and tokens. document_sha256 is of its text as Postgres writes it. '
+  'Null for a CDR, which stands in core.ocpi_cdrs. Null over the quota of the day (evidence_over_quota); then signed '
+  'is empty too.';
 comment on column core.charging_evidence.sent_sha256 is
   'SHA-256 of the bytes that came: the body of a request, the file, the CDR, the frame.';
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (session_id);
 select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
+
+create table core.evidence_limits (
+  kind        text   not null,
+  bytes_a_day bigint not null,
+  constraint evidence_limits_pkey primary key (kind),
+  constraint evidence_limits_kind_known check (kind in ('client', 'charger')),
+  constraint evidence_limits_positive check (bytes_a_day > 0)
+);
+comment on table core.evidence_limits is
+  'How many bytes of the words of a source we keep a day: of a client with its platform, or of an OCPP charger. The '
+  'operator changes it.';
+create policy "every tenant reads the limits" on core.evidence_limits for select to api_owner using (true);
+grant select on core.evidence_limits to api_owner;
+insert into core.evidence_limits (kind, bytes_a_day) values ('client', 67108864), ('charger', 4194304);
+
+create table core.kept_evidence (
+  partner_id uuid    not null,
+  source_id  uuid    not null,
+  owner_id   uuid    not null default private.owner_id(),
+  kind       text    not null,
+  day        date    not null,
+  bytes      bigint  not null,
+  exceeded   boolean not null default false,
+  constraint kept_evidence_pkey primary key (partner_id, source_id),
+  constraint kept_evidence_kind_known check (kind in ('client', 'charger'))
+);
+comment on table core.kept_evidence is
+  'How many bytes a source told on its last day, kept or not: a client (its id), or a charger. Kept as long as the '
+  'client or charger. No personal data.';
+comment on column core.kept_evidence.day is 'The Dutch day of bytes; the next day begins at 0.';
+comment on column core.kept_evidence.exceeded is 'That day it told more than core.evidence_limits has, and we said so.';
+-- serves: how many sources are over their quota
+create index kept_evidence_exceeded on core.kept_evidence (day) where exceeded;
+select private.enable_tenant_policy('core.kept_evidence', 'select, insert, update, delete');
 
 create table core.parked_charging (
   partner_id  uuid        not null,

@@ -1,8 +1,9 @@
 -- Taking sessions back.
 
--- Takes sessions back, with the words that say so as evidence: no total counts them, and what they overlapped may
--- count. Returns those that were not withdrawn before.
-create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, sent_sha256 bytea) returns uuid[]
+-- Takes sessions back, with the words that say so as evidence, null where they stand in core.ocpi_cdrs: no total counts
+-- them, and what they overlapped may count. Returns those that were not withdrawn before.
+create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
+                                                   sent_sha256 bytea) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -40,7 +41,7 @@ begin
        document_sha256, sent_sha256)
     select o.partner_id, o.charger_id, o.id, o.owner_id, o.source, o.external_id, private.client_id(),
            nullif(current_setting('app.request_id', true), ''), document,
-           sha256(convert_to(document::text, 'UTF8')), sent_sha256
+           document_sha256, sent_sha256
       from chosen o
   )
   select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,

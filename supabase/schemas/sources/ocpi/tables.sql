@@ -72,15 +72,16 @@ create index ocpi_connections_due on core.ocpi_connections (pull_due_at) where p
 select private.enable_tenant_policy('core.ocpi_connections', 'select, insert, update, delete');
 
 create table core.ocpi_cdrs (
-  partner_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  party       text        not null,
-  cdr_id      text        not null,
-  kept_sha256 bytea       not null,
-  credit_of   text,
-  status      text        not null,
-  document    jsonb       not null,
-  received_at timestamptz not null default private.now(),
+  partner_id      uuid        not null,
+  owner_id        uuid        not null default private.owner_id(),
+  party           text        not null,
+  cdr_id          text        not null,
+  kept_sha256     bytea       not null,
+  credit_of       text,
+  status          text        not null,
+  document        jsonb,
+  document_sha256 bytea       not null,
+  received_at     timestamptz not null default private.now(),
   constraint ocpi_cdrs_pkey primary key (partner_id, owner_id, party, cdr_id),
   constraint ocpi_cdrs_connection_fkey foreign key (partner_id, owner_id)
       references core.ocpi_connections (partner_id, owner_id),
@@ -92,7 +93,9 @@ comment on table core.ocpi_cdrs is
   'reservation. Kept seven years. Personal data: the address of a home charger.';
 comment on column core.ocpi_cdrs.cdr_id is 'In upper case, as party: OCPI compares ids without case.';
 comment on column core.ocpi_cdrs.kept_sha256 is 'SHA-256 of what may not change when a CDR of this id comes again.';
-comment on column core.ocpi_cdrs.document is 'What we keep of it: no card, no tariff, no remark.';
+comment on column core.ocpi_cdrs.document is 
+  'What we keep of it: no card, no tariff, no remark. document_sha256 is of its text as Postgres writes it. Null over '
+  'the quota of the day (evidence_over_quota).';
 -- serves: whether a CDR was credited, also before it came
 create index ocpi_cdrs_credits on core.ocpi_cdrs (partner_id, owner_id, party, credit_of) where credit_of is not null;
 select private.enable_tenant_policy('core.ocpi_cdrs', 'select, insert, update, delete');

@@ -39,7 +39,7 @@ begin
       join private.resolve_chargers(owner, sessions) f on f.n = e.n));
 end $$;
 
--- Takes what credit CDRs name back: {party, credit_of, document, sent_sha256} each.
+-- Takes what credit CDRs name back: {party, credit_of, document_sha256, sent_sha256} each, hashes in hex.
 create function private.credit_cdrs(credits jsonb) returns void
 language plpgsql
 as $$
@@ -47,8 +47,9 @@ declare
   credit record;
 begin
   for credit in
-    select c.party || ':' || c.credit_of as external_id, c.document, c.sent_sha256
-      from jsonb_to_recordset(credits) as c (party text, credit_of text, document jsonb, sent_sha256 text) order by 1
+    select c.party || ':' || c.credit_of as external_id, c.document_sha256, c.sent_sha256
+      from jsonb_to_recordset(credits) as c (party text, credit_of text, document_sha256 text, sent_sha256 text)
+     order by 1
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
@@ -58,17 +59,20 @@ begin
       select s.id from core.charging_sessions s
        where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
            and s.owner_id = private.owner_id()),
-      credit.document, decode(credit.sent_sha256, 'hex'));
+      null, decode(credit.document_sha256, 'hex'), decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;
 
 -- Takes CDRs of the client that acts, which is locked: no two of its batches judge at once. Answers [{place, status:
--- taken|unchanged|refused, reason?}].
+-- taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a CDR is kept.
 create function private.take_cdrs(link core.ocpi_connections, sent private.sent_cdr[]) returns jsonb
 language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
+  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  told    bigint := 0;
+  digest  bytea;
   cdr     private.sent_cdr;
   known   core.ocpi_cdrs;
   taker   core.ocpi_cdrs;
@@ -101,27 +105,32 @@ begin
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.credit_of = cdr.id;
       end if;
-      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document)
+      told := told + octet_length(cdr.document::text);
+      digest := sha256(convert_to(cdr.document::text, 'UTF8'));
+      insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, credit_of, status, document,
+                                  document_sha256)
       values (link.partner_id, link.owner_id, cdr.party, cdr.id, decode(cdr.kept_sha256, 'hex'), cdr.credit_of,
               case when cdr.kind = 'session' and taker.cdr_id is not null then 'credited' when cdr.kind = 'session'
-                   then 'taken' else cdr.kind end, cdr.document);
+                   then 'taken' else cdr.kind end, case when told <= room then cdr.document end, digest);
       if cdr.kind = 'credit' then
         update core.ocpi_cdrs c set status = 'credited'
          where c.partner_id = link.partner_id and c.owner_id = link.owner_id and c.party = cdr.party
              and c.cdr_id = cdr.credit_of and c.status = 'taken';
         credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.credit_of,
-                                                 'document', cdr.document, 'sent_sha256', cdr.sent_sha256);
+                                                 'document_sha256', encode(digest, 'hex'),
+                                                 'sent_sha256', cdr.sent_sha256);
       elsif cdr.kind = 'session' then
         if cdr.session ->> 'started_at' is null or cdr.session ->> 'ended_at' is null then
           parked := parked || (cdr.session || '{"park": "no_times"}');
         else
-          fresh := fresh || (cdr.session || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
-                                                               'client_id', link.owner_id,
-                                                               'request_id', nullif(current_setting('app.request_id',
-                                                                   true), '')));
+          fresh := fresh || (case when told <= room then cdr.session else cdr.session - 'signed' end
+                             || jsonb_build_object('place', cdr.place, 'sent_sha256', cdr.sent_sha256,
+                                                   'client_id', link.owner_id, 'request_id',
+                                                   nullif(current_setting('app.request_id', true), '')));
         end if;
         if taker.cdr_id is not null then
-          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id, 'document', taker.document);
+          credits := credits || jsonb_build_object('party', cdr.party, 'credit_of', cdr.id,
+                                                   'document_sha256', encode(taker.document_sha256, 'hex'));
         end if;
       end if;
     end if;
@@ -138,6 +147,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
+  perform private.count_evidence('client', link.owner_id, told) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),

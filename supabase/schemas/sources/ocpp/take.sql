@@ -392,26 +392,32 @@ begin
      and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
 end $$;
 
--- Stores a message that belongs to no session, such as a stop of an unknown transaction without values.
+-- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
+-- charger's quota.
 create function private.keep_ocpp_words(charger core.chargers, said jsonb) returns void
-language sql
+language plpgsql
 as $$
+declare
+  document constant jsonb := said #> '{evidence,document}';
+  sent     constant bytea := decode(said #>> '{evidence,sent_sha256}', 'hex');
+  signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
+  told     constant bigint := private.evidence_size('ocpp', document, signed);
+begin
+  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+     -- the gateway may bring the same message again
+     or exists (select from core.charging_evidence e
+                 where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
+                   and e.sent_sha256 = sent) then
+    return;
+  end if;
   insert into core.charging_evidence
     (partner_id, charger_id, owner_id, source, external_id, request_id, document, document_sha256, sent_sha256,
      signed, signature)
-  select charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
-         nullif(current_setting('app.request_id', true), ''), w.document, sha256(convert_to(w.document::text, 'UTF8')),
-             w.sent_sha256, w.signed,
-         case when w.signed <> '{}' then 'unchecked' end
-    from (select said #> '{evidence,document}' as document,
-          decode(said #>> '{evidence,sent_sha256}', 'hex') as sent_sha256,
-                 array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]'))) as signed) w
-   -- the gateway may bring the same message again
-   where not exists (
-     select from core.charging_evidence e
-      where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
-          and e.sent_sha256 = w.sent_sha256)
-$$;
+  values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
+          nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
+          sent, signed, case when signed <> '{}' then 'unchecked' end);
+  perform private.count_evidence('charger', charger.id, told);
+end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
 language plpgsql security definer

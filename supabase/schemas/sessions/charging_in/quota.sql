@@ -1,0 +1,44 @@
+-- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
+
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
+language sql stable
+return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
+
+-- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
+-- the query of its caller.
+create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+language sql stable
+begin atomic
+  select l.bytes_a_day - coalesce((
+           select k.bytes from core.kept_evidence k
+            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = evidence_room.kind;
+end;
+
+-- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
+-- locked until the commit, so this comes after whatever waits for other rows.
+create function private.count_evidence(kind text, teller uuid, bytes bigint) returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  crossed boolean;
+begin
+  insert into core.kept_evidence as k (partner_id, source_id, kind, day, bytes)
+  values (private.partner_id(), teller, count_evidence.kind, private.today(), count_evidence.bytes)
+  on conflict on constraint kept_evidence_pkey do update
+     set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
+         bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
+  returning not k.exceeded and k.bytes > (select l.bytes_a_day from core.evidence_limits l where l.kind = k.kind)
+       into crossed;
+  if crossed then
+    update core.kept_evidence k set exceeded = true
+     where k.partner_id = private.partner_id() and k.source_id = teller;
+    perform private.append_event(private.partner_id(), private.owner_id(), 'charging.evidence_over_quota', null,
+                                 jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
+       from core.evidence_limits l
+       left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller
+      where l.kind = count_evidence.kind and h.user_id is null;  -- a person has no log
+  end if;
+end $$;
