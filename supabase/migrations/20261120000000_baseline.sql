@@ -1955,11 +1955,11 @@ comment on column core.chargers.power_kw is
 comment on column core.chargers.removed_at is
   'When it was removed: its earlier sessions still count. Null while it stands.';
 comment on column core.chargers.counts_from is
-  'When the former registration of its brand and serial number ended, whoever had it: what began before is that one''s. '
-  'Null for the first. infinity: it named a serial number that another active registration has.';
+  'When the former registration of its brand and serial number ended, whoever had it: what began before is that '
+  'one''s. Null for the first. infinity: it named a serial number that another active registration has.';
 comment on column core.chargers.counts_until is
-  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and the '
-  'next has all. Null until there is one.';
+  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
+  'the next has all. Null until there is one.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
   'checks it.';
@@ -2010,6 +2010,7 @@ create table core.charging_sessions (
   evse_assumed  boolean     not null default false,
   started_at    timestamptz not null,
   ended_at      timestamptz,
+  busy_from     timestamptz not null,
   wh            bigint      not null,
   status        text        not null,
   names         text[]      not null default '{}',
@@ -2045,6 +2046,9 @@ comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
   'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+comment on column core.charging_sessions.busy_from is
+  'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
+  'end at most. So the same hour is not used twice by sessions without a duration.';
 comment on column core.charging_sessions.names is
   'By what its client called the charger when it told of this session, each as kind:value: such a name cannot be moved '
   'to another charger for this moment.';
@@ -2063,6 +2067,8 @@ create index charging_sessions_charger on core.charging_sessions (charger_id, st
 -- serves: overlaps with what began long before
 create index charging_sessions_long on core.charging_sessions (charger_id, started_at)
     where ended_at - started_at > interval '24 hours';
+-- serves: overlaps with what needs its EVSE before it began
+create index charging_sessions_short on core.charging_sessions (charger_id, started_at) where busy_from < started_at;
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection
@@ -21280,10 +21286,10 @@ begin
                           else array_remove(s.flags, 'other_registration') end
        where s.partner_id = new.partner_id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
-      returning s.charger_id, s.id as session_id, s.started_at, s.ended_at, s.month)
+      returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
-                                       'started_at', j.started_at, 'ended_at', j.ended_at,
-                                       'old_started_at', j.started_at, 'old_ended_at', j.ended_at,
+                                       'busy_from', j.busy_from, 'ended_at', j.ended_at,
+                                       'old_busy_from', j.busy_from, 'old_ended_at', j.ended_at,
                                        'old_month', j.month)) into moved from judged j;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
@@ -21339,8 +21345,8 @@ end $$;
 
 -- Judges sessions beside others of their charger: each kWh counts once, and a charger gives no more than it can.
 
--- Sessions of a charger that end, and have a moment in common with this span, or begin or end within five minutes of
--- it. Only what lasts longer than a day may have begun more than a day before.
+-- Sessions of a charger that need its EVSE in this span, or begin or end within five minutes of it. Three looks: what
+-- began in the day before, what lasts longer than a day, and what begins later and takes longer than it says.
 create function private.sessions_near(charger uuid, since timestamptz, until timestamptz)
 returns setof core.charging_sessions
 language sql stable
@@ -21356,25 +21362,37 @@ begin atomic
      and s.ended_at - s.started_at > interval '24 hours'
      and s.started_at > least(since, until) - interval '32 days'
      and s.started_at < least(since, until) - interval '1 day 5 minutes'
-     and s.ended_at >= least(since, until) - interval '5 minutes';
+     and s.ended_at >= least(since, until) - interval '5 minutes'
+  union all
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger and s.busy_from < s.started_at
+     and s.started_at > greatest(since, until) + interval '5 minutes'
+     and s.started_at < greatest(since, until) + interval '1 day' and s.busy_from < greatest(since, until);
 end;
 
--- What came before a session of a charger, overlaps it and could be true. Whether it counts does not matter.
-create function private.sessions_before(charger uuid, arrived bigint, began timestamptz, ended timestamptz)
+-- What came before a session of a charger, overlaps the time that it needs (busy_from to ended_at) and could be true.
+-- Whether it counts does not matter.
+create function private.sessions_before(charger uuid, arrived bigint, since timestamptz, until timestamptz)
 returns setof core.charging_sessions
 language sql stable
 begin atomic
   select o.* from core.charging_sessions o
    where o.partner_id = private.partner_id() and o.charger_id = charger
-     and o.started_at > began - interval '24 hours' and o.started_at < ended
-     and o.ended_at > began and o.arrival < arrived
+     and o.started_at > since - interval '24 hours' and o.started_at < until
+     and o.ended_at > since and o.arrival < arrived
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
   union all
   select o.* from core.charging_sessions o
    where o.partner_id = private.partner_id() and o.charger_id = charger
      and o.ended_at - o.started_at > interval '24 hours'
-     and o.started_at > began - interval '31 days' and o.started_at <= began - interval '24 hours'
-     and o.started_at < ended and o.ended_at > began and o.arrival < arrived
+     and o.started_at > since - interval '31 days' and o.started_at <= since - interval '24 hours'
+     and o.started_at < until and o.ended_at > since and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+  union all
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger and o.busy_from < o.started_at
+     and o.started_at >= until and o.started_at < until + interval '24 hours'
+     and o.busy_from < until and o.ended_at > since and o.arrival < arrived
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
 end;
 
@@ -21387,8 +21405,8 @@ begin
            where n.partner_id = private.partner_id() and n.charger_id = charger);
 end $$;
 
--- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
--- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
+-- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
+-- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
 -- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
 -- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
@@ -21398,11 +21416,12 @@ declare
   judged  jsonb;
   touched jsonb;
   one     record;
+  freed   uuid[] := '{}';
   pending uuid[] := '{}';
 begin
   with news as (
-    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, started_at timestamptz,
-                                                    ended_at timestamptz, old_started_at timestamptz,
+    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, busy_from timestamptz,
+                                                    ended_at timestamptz, old_busy_from timestamptz,
                                                     old_ended_at timestamptz, old_month date)
   ), looked as (
     select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
@@ -21414,7 +21433,7 @@ begin
                              as spans
                       from news n
                      cross join lateral (
-                       values (n.started_at, n.ended_at), (n.old_started_at, n.old_ended_at)) t (since, until)
+                       values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
                      where n.old_month is not null and t.until is not null
                      group by n.charger_id) g
              cross join lateral unnest(g.spans) w
@@ -21444,7 +21463,7 @@ begin
                         and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
                    then '{duplicate}'
                    when exists (
-                     select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
                       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
                    then '{overlapping}'
                    when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
@@ -21462,10 +21481,10 @@ begin
            case when s.ended_at is null then false
                 when 'beyond_capacity' = any (s.flags) then true
                 when exists (
-                  select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                  select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
                    where o.connector <> s.connector)
                 then (select count(*) >= private.sockets_of(s.charger_id)
-                        from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at))
+                        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at))
                 else false end as crowded
       from looked l
      cross join lateral (
@@ -21505,21 +21524,28 @@ begin
     if one.crowded then
       pending := pending || one.session_id;
     elsif not one.changed then
-      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.session_id) l);
+      freed := freed || one.session_id;
     end if;
   end loop;
+  pending := pending || private.sessions_beside(freed);
   return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
 end $$;
 
--- Later arrivals at the charger of a session that overlap it.
-create function private.sessions_after(charger uuid, session uuid) returns setof core.charging_sessions
-language sql stable
-begin atomic
-  select l.* from core.charging_sessions s
-   cross join lateral private.sessions_near(charger, s.started_at, s.ended_at) l
-   where s.partner_id = private.partner_id() and s.id = session
-     and l.arrival > s.arrival and l.started_at < s.ended_at and l.ended_at > s.started_at;
-end;
+-- Sessions at other EVSEs of the chargers of these, that overlap them and could have a socket.
+create function private.sessions_beside(sessions uuid[]) returns uuid[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select distinct o.id
+      from (select s.charger_id, s.connector, range_agg(tstzrange(s.busy_from, s.ended_at, '[]')) as spans
+              from core.charging_sessions s
+             where s.partner_id = private.partner_id() and s.id = any (sessions) and s.ended_at >= s.busy_from
+             group by s.charger_id, s.connector) g
+     cross join lateral unnest(g.spans) w
+     cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
+     where o.connector <> g.connector and o.ended_at is not null and o.flags <@ '{beyond_capacity,after_lock}');
+end $$;
 
 -- Flags sessions that need one socket more than their charger has, in the order in which they came. Because a session
 -- has at most power_kw, the charger then gives no more than its sockets. Returns months as private.judge_sessions.
@@ -21528,25 +21554,24 @@ language plpgsql
 as $$
 declare
   touched jsonb := '[]';
+  changed uuid[];
   one     core.charging_sessions;
   full_at boolean;
 begin
-  loop
-    select s.* into one from core.charging_sessions s
-     where s.partner_id = private.partner_id() and s.id = any (pending) order by s.arrival limit 1;
-    exit when not found;
-    pending := array_remove(pending, one.id);
-    continue when not one.flags <@ '{beyond_capacity,after_lock}';
-    with counted as (
-      select o.started_at, o.ended_at
-        from private.sessions_before(one.charger_id, one.arrival, one.started_at, one.ended_at) o
-       where o.flags <@ '{after_lock}'
-    )
-    select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
-      from (select (select count(*) from counted o
-                     where o.started_at <= greatest(c.started_at, one.started_at)
-                       and o.ended_at > greatest(c.started_at, one.started_at)) as open from counted c) t;
-    if full_at <> ('beyond_capacity' = any (one.flags)) then
+  while pending <> '{}' loop
+    changed := '{}';
+    for one in
+      select s.* from core.charging_sessions s
+       where s.partner_id = private.partner_id() and s.id = any (pending) and s.flags <@ '{beyond_capacity,after_lock}'
+       order by s.arrival
+    loop
+      -- the most that were open at one time: each begins in the order of time, after what ends then
+      select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
+        from (select sum(e.step) over (order by e.at, e.step rows unbounded preceding) as open
+                from private.sessions_before(one.charger_id, one.arrival, one.busy_from, one.ended_at) o
+               cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
+               where o.flags <@ '{after_lock}') t;
+      continue when full_at = ('beyond_capacity' = any (one.flags));
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
                      || case when 'after_lock' = any (s.flags) or not full_at and exists (
@@ -21559,8 +21584,16 @@ begin
        where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
       touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
                                                'month', one.month);
-      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.id) l);
-    end if;
+      changed := changed || one.id;
+    end loop;
+    -- who came later, in turn; no round goes back in the order of arrival, so they end
+    pending := array(
+      select l.id from unnest(private.sessions_beside(changed)) b
+       cross join lateral (
+         select l.id, l.arrival from core.charging_sessions l
+          where l.partner_id = private.partner_id() and l.id = b limit 1) l
+       where l.arrival > (select min(c.arrival) from core.charging_sessions c
+                           where c.partner_id = private.partner_id() and c.id = any (changed)));
   end loop;
   return touched;
 end $$;
@@ -21573,8 +21606,8 @@ end $$;
 -- external id.
 create function private.session_id(charger uuid, source text, external_id text) returns uuid
 language sql stable
-return overlay(overlay(encode(substr(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 1, 16), 'hex')
-               placing '8' from 13) placing '8' from 17)::uuid;
+return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 'hex'), 32)
+                       placing '8' from 13) placing '8' from 17)::uuid;
 
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
@@ -21649,19 +21682,6 @@ language sql immutable
 return array_remove(array_remove(array_remove(array_remove(
          flags, 'overlapping'), 'duplicate'), 'beyond_capacity'), 'after_lock');
 
--- The last end at an EVSE before a moment, at most 24 hours before it. A charger that told only the end of a charge
--- drew its energy since.
-create function private.idle_since(charger uuid, evse int, moment timestamptz, external_id text) returns timestamptz
-language sql stable
-as $$
-  select coalesce(max(s.ended_at), moment - interval '24 hours')
-    from core.charging_sessions s
-   where s.partner_id = private.partner_id() and s.charger_id = charger and s.connector = evse
-     and s.started_at between moment - interval '31 days' and moment
-     and s.ended_at between moment - interval '24 hours' and moment
-     and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
-$$;
-
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -21714,8 +21734,9 @@ begin
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
   ), beside as (
-    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
-           s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
+    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
+           s.ended_at as old_ended_at, s.busy_from as old_busy_from, s.wh as old_wh, s.flags as old_flags,
+           s.month as old_month,
            s.received_at as old_received_at,
            i.names <@ s.names as called_so,
            case when h.id is null then 'rejected'
@@ -21735,6 +21756,13 @@ begin
       left join lateral (
         select * from core.charging_sessions s
          where h.id is not null and s.partner_id = private.partner_id() and s.id = i.session_id limit 1) s on true
+     -- A tenth for the meter's and the grid's tolerance. 50 kW is the most an AC charger of ours may have, 400 kW a
+     -- fast one.
+     cross join lateral (
+       select coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1100 as watts) p
+     cross join lateral (
+       select least(i.started_at, i.ended_at - make_interval(secs => least(86400, i.wh * 3600 / p.watts)::float8))
+                as busy_from) e
      cross join lateral (
        -- why it is implausible, by its own words and its charger
        select array_remove(array[
@@ -21744,14 +21772,11 @@ begin
          case when greatest(i.started_at, i.ended_at) > now + interval '5 minutes' or i.started_at < '2010-01-01Z'
                 or i.started_at < h.created_at - interval '400 days' and i.source <> 'sandbox' then 'wrong_clock' end,
          case when i.ended_at - i.started_at > interval '31 days' then 'too_long' end,
-         -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger
-         -- of ours may have, 400 kW a fast one.
-         case when i.wh > coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
-                          * (extract(epoch from greatest(coalesce(i.ended_at, now)
-                             - case when i.source = 'ocpp' and i.started_at = i.ended_at
-                                    then private.idle_since(i.charger_id, i.connector, i.ended_at, i.external_id)
-                                    else i.started_at end,
-                             interval '0')) + 60) / 3600
+         -- a minute for the clock; a charger that told only the end of a charge drew its energy in the day before
+         case when i.wh > p.watts / 3600
+                          * (60 + case when i.source = 'ocpp' and i.started_at = i.ended_at then 86400
+                                       else greatest(extract(epoch from coalesce(i.ended_at, now) - i.started_at), 0)
+                                  end)
               then 'beyond_power' end,
          case when 'no_end' = any (i.source_flags) then 'no_end' end,
          -- over 1 % and 0.1 kWh
@@ -21771,25 +21796,28 @@ begin
   ), created as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
-       ended_at, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
+       ended_at, busy_from, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
     select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
-           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.wh, b.status, b.names, b.own, now, b.meter_id,
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own, now,
+           b.meter_id,
            b.meter_start_wh, b.meter_end_wh
       from beside b where b.outcome = 'created'
      order by b.started_at, b.source, b.external_id
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           wh = b.wh, status = b.status,
-           names = case when b.called_so then s.names else s.names || b.names end, received_at = now,
-           meter_id = b.meter_id, meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = now, meter_id = b.meter_id,
+           meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh,
+           connection_id = coalesce(s.connection_id, b.connection_id),
+           names = case when b.called_so then s.names
+                        else array(select distinct n from unnest(s.names || b.names) n) end,
            -- what others gave is judged again, by what it was
            flags = b.own || array(select f from unnest(s.flags) f
                                    where f in ('duplicate', 'beyond_capacity', 'after_lock'))
       from beside b
      where b.outcome = 'updated' and s.partner_id = private.partner_id() and s.id = b.session_id
   ), called as (
-    update core.charging_sessions s set names = s.names || b.names
+    update core.charging_sessions s set names = array(select distinct n from unnest(s.names || b.names) n)
       from beside b
      where b.outcome = 'unchanged' and not b.called_so and s.partner_id = private.partner_id()
        and s.id = b.session_id
@@ -21821,7 +21849,7 @@ begin
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
+           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', b.old_busy_from,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
          sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
@@ -21907,7 +21935,7 @@ begin
       and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
     order by c.id for no key update;
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
       from jsonb_to_recordset(months) as t (connection_id uuid, month date)
      cross join lateral (
        select c.id, c.owner_id from core.connections c
@@ -21921,7 +21949,7 @@ begin
         where (select h.mid_eligible from core.chargers h
                 where h.partner_id = private.partner_id() and h.id = g.charger_id)) s
       left join lateral (
-        select d.period from core.delivered_months d
+        select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
@@ -21939,7 +21967,7 @@ begin
        and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count)
   )
   select jsonb_agg(jsonb_build_object('connection_id', m.id, 'month', m.month)) into excess
-    from month m where m.wh > 1000000000;
+    from month m where m.wh > 1000000000 and not m.locked;
   if excess is not null then
     perform private.total_sessions(private.flag_excess(excess));
   end if;
@@ -22650,10 +22678,14 @@ begin
       join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
      where f.waits
   ), last as (
-    -- items with the same known_as, or the same id and start, are one session: the last item counts
-    select distinct on (m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at') m.*
-      from (select distinct on (m.source, m.known_as) m.* from missed m order by m.source, m.known_as, m.n desc) m
-     order by m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at', m.n desc
+    -- items with the same known_as are one session, and those with the same id and start that share a name: the last
+    -- item counts. Without a shared name they may be of two chargers.
+    select distinct on (m.source, m.known_as) m.* from missed m
+     where not exists (
+       select from missed l
+        where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
+          and l.item ->> 'started_at' = m.item ->> 'started_at')
+     order by m.source, m.known_as, m.n desc
   )
   select jsonb_agg(jsonb_build_object(
            'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
@@ -22728,7 +22760,8 @@ begin
   )
   select array_agg(l.id) filter (where l.stored_since),
          jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
-                                                'external_id', l.external_id, 'id', l.id)) filter (where not l.stored_since)
+                                                'external_id', l.external_id, 'id', l.id))
+           filter (where not l.stored_since)
     into gone, ready from late l;
   if ready is not null then
     gone := gone || array(
@@ -23302,8 +23335,8 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
-                                      'ended_at', o.ended_at, 'old_started_at', o.started_at,
+  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
+                                      'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
                                       'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
   if changed is not null then
     perform private.total_sessions(private.judge_sessions(changed));
@@ -25082,8 +25115,8 @@ begin
              and h.status = 'removed');
 end $$;
 comment on function private.succeed_charger(text, text) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a new '
-  'one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a '
+  'new one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
 
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql

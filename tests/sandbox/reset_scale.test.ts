@@ -63,8 +63,8 @@ async function seed(world: SandboxWorld, partner: string, size: number): Promise
     `insert into core.chargers (partner_id, id, account_id, connection_id, owner_id, user_id, catalog_charger_id, brand, mid_eligible, serial_number)
        select private.people_tenant(), charger_id, account_id, connection_id, user_id, user_id, m.id, m.brand, true, 'S-' || upper(replace(charger_id::text, '-', '')) from seeded, (select * from core.charger_models where mid_meter limit 1) m`,
     `insert into core.virtual_chargers (partner_id, charger_id, owner_id, wh_per_session, sessions_per_week, power_kw, since, synced_at) select private.people_tenant(), charger_id, user_id, 12000, 0, 11, '2026-01-01', private.now() from seeded`,
-    `insert into core.charging_sessions (partner_id, charger_id, connection_id, owner_id, source, external_id, started_at, ended_at, wh, status, received_at)
-       select private.people_tenant(), charger_id, connection_id, user_id, 'sandbox', m::text, make_date(2026, m, 5), make_date(2026, m, 5) + interval '1 hour', 9000, 'completed', now() from seeded, generate_series(1, 2) m`,
+    `insert into core.charging_sessions (partner_id, charger_id, id, connection_id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
+       select private.people_tenant(), charger_id, gen_random_uuid(), connection_id, user_id, 'sandbox', m::text, make_date(2026, m, 5), make_date(2026, m, 5), make_date(2026, m, 5) + interval '1 hour', 9000, 'completed', now() from seeded, generate_series(1, 2) m`,
     `insert into core.charger_months (partner_id, charger_id, month, owner_id, wh, sessions) select private.people_tenant(), charger_id, make_date(2026, m, 1), user_id, 9000, 1 from seeded, generate_series(1, 2) m`,
     `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
        select private.people_tenant(), connection_id, user_id, make_date(2026, m, 1), 9, 1, 'sessions', 'staged', now() from seeded, generate_series(1, 2) m`,

@@ -260,7 +260,7 @@ describe("§1 no charger gives more than it can", () => {
   test("who came later has the socket of one that is taken back, and its successors in turn", async () => {
     const [one] = await deliver(evse(1), evse(2));
     expect(await flagsOf(evse(3))).toEqual([["beyond_capacity"]]);
-    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', null)", one?.session_id);
+    await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", one?.session_id);
     expect(await flagsOf(evse(3))).toEqual([[]]);
     // told again it has its place again
     expect(await flagsOf(evse(1, { wh: 4000 }))).toEqual([[]]);
@@ -295,6 +295,31 @@ describe("§1 no charger gives more than it can", () => {
     expect(
       await rows("select wh::text from core.charger_months where charger_id = $1 order by month", charger),
     ).toEqual([{ wh: "700000000" }, { wh: "5000" }]);
+  });
+
+  test("attack: sessions without a duration take the time that their energy needs, of one moment and of one after the other", async () => {
+    const moment = (n: number, fields: object = {}) => {
+      const at = new Date(Date.UTC(2026, 2, 10, 18) + n * 1000).toISOString().replace(".000", "");
+      return session({
+        external_id: `m${n}-${JSON.stringify(fields).length}`,
+        started_at: at,
+        ended_at: at,
+        wh: 180,
+        ...fields,
+      });
+    };
+    await deliver(...Array.from({ length: 200 }, (_, n) => moment(0, { external_id: `same${n}` })));
+    await deliver(...Array.from({ length: 200 }, (_, n) => moment(n + 1)));
+    expect(await totals()).toEqual(["2026-03 0.18"]);
+    // by OCPP only an end is known: it drew its energy in the hours before, and those are used once
+    charger = await addCharger();
+    const ends = Array.from({ length: 20 }, (_, n) => moment(n, { source: "ocpp", external_id: `o${n}`, wh: 250_000 }));
+    const before = session({ started_at: "2026-03-10T10:00:00Z", ended_at: "2026-03-10T17:00:00Z", wh: 50_000 });
+    await deliver(...ends.map((each) => ({ ...each, charger_id: charger })));
+    await deliver({ ...before, charger_id: charger });
+    expect(await rows("select wh::text from core.charger_months where charger_id = $1", charger)).toEqual([
+      { wh: "250000" },
+    ]);
   });
 
   test("what is told of long before we knew the charger has a wrong clock", async () => {

@@ -592,7 +592,7 @@ test("§1 whatever comes, in whatever order, the totals are the sums of what cou
         const [{ overlapping }] = await rows(
           `select count(*)::int as overlapping from core.charging_sessions a join core.charging_sessions b
               on b.charger_id = a.charger_id and b.arrival > a.arrival and a.counted and b.counted
-             and a.started_at < b.ended_at and a.ended_at > b.started_at
+             and a.busy_from < b.ended_at and a.ended_at > b.busy_from
             where a.charger_id = $1`,
           charger,
         );
@@ -602,7 +602,7 @@ test("§1 whatever comes, in whatever order, the totals are the sums of what cou
             where s.charger_id = $1 and s.ended_at is not null and (s.flags && '{overlapping,duplicate}') <> exists (
               select from core.charging_sessions o
                where o.charger_id = s.charger_id and o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,after_lock}'
-                 and o.started_at < s.ended_at and o.ended_at > s.started_at)`,
+                 and o.busy_from < s.ended_at and o.ended_at > s.busy_from)`,
           charger,
         );
         expect(misjudged, "each that overlaps one that came first is flagged, and no other").toEqual([]);

@@ -10,6 +10,8 @@ export type Registration = {
   from: number;
   until: number;
   removed: number;
+  /** Whether another came after it: then its span is decided. */
+  followed: boolean;
 };
 type Span = Name & { at: Registration; evse: number | null; since: number; until: number };
 /** id is null in a file without ids; evse where the telling names none. Only OCPP tells of a row, its own. */
@@ -50,10 +52,20 @@ export class Model {
   register(now: number, client: number, charger: number, names: Names) {
     const before = this.registrations.filter((each) => each.charger === charger);
     const counted = this.counted();
-    for (const each of before) if (!counted.some(({ at }) => at === each)) each.until = -Infinity;
+    for (const each of before) if (!each.followed && !counted.some(({ at }) => at === each)) each.until = -Infinity;
     const from = Math.max(-Infinity, ...before.map(({ until }) => until));
+    for (const each of before) each.followed = true;
     const row = this.registrations.length;
-    this.registrations.push({ row, charger, client, since: now, from, until: Infinity, removed: Infinity });
+    this.registrations.push({
+      row,
+      charger,
+      client,
+      since: now,
+      from,
+      until: Infinity,
+      removed: Infinity,
+      followed: false,
+    });
     this.name(now, row, names);
   }
 

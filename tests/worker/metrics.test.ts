@@ -138,8 +138,8 @@ describe("contract §1 GET /worker/metrics", () => {
       connection_id,
     );
     await world.row(
-      `insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, ended_at, wh, status, flags, received_at)
-       select h.partner_id, h.id, gen_random_uuid(), h.owner_id, 'api', f.n, private.now(), private.now(), 0, 'completed', f.flags, private.now() - f.ago
+      `insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, flags, received_at)
+       select h.partner_id, h.id, gen_random_uuid(), h.owner_id, 'api', f.n, private.now(), private.now(), private.now(), 0, 'completed', f.flags, private.now() - f.ago
          from core.chargers h, (values ('1', '{}'::text[], interval '0'), ('2', '{negative,no_end}', '0'), ('3', '{no_end}', '23 hours'),
                                        ('4', '{no_end}', '25 hours')) f (n, flags, ago)
         where h.id = $1`,

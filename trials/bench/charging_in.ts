@@ -20,8 +20,8 @@ const INSERT = `
   ), meant as materialized (
     select t.*, h.id as charger_id, h.connection_id from told t join core.chargers h on h.partner_id = $1 and h.serial_number = t.serial_number
   ), stored as (
-    insert into core.charging_sessions (partner_id, charger_id, id, connection_id, owner_id, source, external_id, started_at, ended_at, wh, status, received_at)
-    select $1, charger_id, id, connection_id, $2, 'api', session_id, started_at, ended_at, kwh * 1000, 'completed', now() from meant)
+    insert into core.charging_sessions (partner_id, charger_id, id, connection_id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
+    select $1, charger_id, id, connection_id, $2, 'api', session_id, started_at, started_at, ended_at, kwh * 1000, 'completed', now() from meant)
   insert into core.charging_evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document, document_sha256)
   select $1, charger_id, id, $2, 'api', session_id, to_jsonb(m), sha256(to_jsonb(m)::text::bytea) from meant m`;
 

@@ -19,9 +19,9 @@ const TABLES = `
 const INSERT = `
   with sent as (select b.body, b.body -> 'cdr' as cdr from (select $1::jsonb as body) b),
   session as (
-    insert into bench.sessions (partner_id, charger_id, owner_id, source, external_id, started_at, ended_at, wh, status, received_at)
-    select (s.body ->> 'partner_id')::uuid, (s.body ->> 'charger_id')::uuid, (s.body ->> 'owner_id')::uuid, 'ocpi', s.cdr ->> 'id',
-           (s.cdr ->> 'start_date_time')::timestamptz, (s.cdr ->> 'end_date_time')::timestamptz, ((s.cdr ->> 'total_energy')::numeric * 1000)::bigint,
+    insert into bench.sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
+    select (s.body ->> 'partner_id')::uuid, (s.body ->> 'charger_id')::uuid, gen_random_uuid(), (s.body ->> 'owner_id')::uuid, 'ocpi', s.cdr ->> 'id',
+           (s.cdr ->> 'start_date_time')::timestamptz, (s.cdr ->> 'start_date_time')::timestamptz, (s.cdr ->> 'end_date_time')::timestamptz, ((s.cdr ->> 'total_energy')::numeric * 1000)::bigint,
            'completed', now() from sent s
     returning partner_id, charger_id, owner_id, id, external_id)
   insert into bench.evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document, document_sha256)

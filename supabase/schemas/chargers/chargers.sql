@@ -68,8 +68,8 @@ begin
              and h.status = 'removed');
 end $$;
 comment on function private.succeed_charger(text, text) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a new '
-  'one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a '
+  'new one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
 
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql

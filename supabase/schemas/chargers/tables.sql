@@ -57,11 +57,11 @@ comment on column core.chargers.power_kw is
 comment on column core.chargers.removed_at is
   'When it was removed: its earlier sessions still count. Null while it stands.';
 comment on column core.chargers.counts_from is
-  'When the former registration of its brand and serial number ended, whoever had it: what began before is that one''s. '
-  'Null for the first. infinity: it named a serial number that another active registration has.';
+  'When the former registration of its brand and serial number ended, whoever had it: what began before is that '
+  'one''s. Null for the first. infinity: it named a serial number that another active registration has.';
 comment on column core.chargers.counts_until is
-  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and the '
-  'next has all. Null until there is one.';
+  'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
+  'the next has all. Null until there is one.';
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
   'checks it.';

@@ -21,10 +21,10 @@ begin
                           else array_remove(s.flags, 'other_registration') end
        where s.partner_id = new.partner_id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
-      returning s.charger_id, s.id as session_id, s.started_at, s.ended_at, s.month)
+      returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
-                                       'started_at', j.started_at, 'ended_at', j.ended_at,
-                                       'old_started_at', j.started_at, 'old_ended_at', j.ended_at,
+                                       'busy_from', j.busy_from, 'ended_at', j.ended_at,
+                                       'old_busy_from', j.busy_from, 'old_ended_at', j.ended_at,
                                        'old_month', j.month)) into moved from judged j;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;

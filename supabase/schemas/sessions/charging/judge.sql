@@ -1,7 +1,7 @@
 -- Judges sessions beside others of their charger: each kWh counts once, and a charger gives no more than it can.
 
--- Sessions of a charger that end, and have a moment in common with this span, or begin or end within five minutes of
--- it. Only what lasts longer than a day may have begun more than a day before.
+-- Sessions of a charger that need its EVSE in this span, or begin or end within five minutes of it. Three looks: what
+-- began in the day before, what lasts longer than a day, and what begins later and takes longer than it says.
 create function private.sessions_near(charger uuid, since timestamptz, until timestamptz)
 returns setof core.charging_sessions
 language sql stable
@@ -17,25 +17,37 @@ begin atomic
      and s.ended_at - s.started_at > interval '24 hours'
      and s.started_at > least(since, until) - interval '32 days'
      and s.started_at < least(since, until) - interval '1 day 5 minutes'
-     and s.ended_at >= least(since, until) - interval '5 minutes';
+     and s.ended_at >= least(since, until) - interval '5 minutes'
+  union all
+  select s.* from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger and s.busy_from < s.started_at
+     and s.started_at > greatest(since, until) + interval '5 minutes'
+     and s.started_at < greatest(since, until) + interval '1 day' and s.busy_from < greatest(since, until);
 end;
 
--- What came before a session of a charger, overlaps it and could be true. Whether it counts does not matter.
-create function private.sessions_before(charger uuid, arrived bigint, began timestamptz, ended timestamptz)
+-- What came before a session of a charger, overlaps the time that it needs (busy_from to ended_at) and could be true.
+-- Whether it counts does not matter.
+create function private.sessions_before(charger uuid, arrived bigint, since timestamptz, until timestamptz)
 returns setof core.charging_sessions
 language sql stable
 begin atomic
   select o.* from core.charging_sessions o
    where o.partner_id = private.partner_id() and o.charger_id = charger
-     and o.started_at > began - interval '24 hours' and o.started_at < ended
-     and o.ended_at > began and o.arrival < arrived
+     and o.started_at > since - interval '24 hours' and o.started_at < until
+     and o.ended_at > since and o.arrival < arrived
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
   union all
   select o.* from core.charging_sessions o
    where o.partner_id = private.partner_id() and o.charger_id = charger
      and o.ended_at - o.started_at > interval '24 hours'
-     and o.started_at > began - interval '31 days' and o.started_at <= began - interval '24 hours'
-     and o.started_at < ended and o.ended_at > began and o.arrival < arrived
+     and o.started_at > since - interval '31 days' and o.started_at <= since - interval '24 hours'
+     and o.started_at < until and o.ended_at > since and o.arrival < arrived
+     and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+  union all
+  select o.* from core.charging_sessions o
+   where o.partner_id = private.partner_id() and o.charger_id = charger and o.busy_from < o.started_at
+     and o.started_at >= until and o.started_at < until + interval '24 hours'
+     and o.busy_from < until and o.ended_at > since and o.arrival < arrived
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
 end;
 
@@ -48,8 +60,8 @@ begin
            where n.partner_id = private.partner_id() and n.charger_id = charger);
 end $$;
 
--- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, started_at, ended_at,
--- old_started_at?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
+-- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
+-- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
 -- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
 -- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
@@ -59,11 +71,12 @@ declare
   judged  jsonb;
   touched jsonb;
   one     record;
+  freed   uuid[] := '{}';
   pending uuid[] := '{}';
 begin
   with news as (
-    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, started_at timestamptz,
-                                                    ended_at timestamptz, old_started_at timestamptz,
+    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, busy_from timestamptz,
+                                                    ended_at timestamptz, old_busy_from timestamptz,
                                                     old_ended_at timestamptz, old_month date)
   ), looked as (
     select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
@@ -75,7 +88,7 @@ begin
                              as spans
                       from news n
                      cross join lateral (
-                       values (n.started_at, n.ended_at), (n.old_started_at, n.old_ended_at)) t (since, until)
+                       values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
                      where n.old_month is not null and t.until is not null
                      group by n.charger_id) g
              cross join lateral unnest(g.spans) w
@@ -105,7 +118,7 @@ begin
                         and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
                    then '{duplicate}'
                    when exists (
-                     select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
                       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
                    then '{overlapping}'
                    when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
@@ -123,10 +136,10 @@ begin
            case when s.ended_at is null then false
                 when 'beyond_capacity' = any (s.flags) then true
                 when exists (
-                  select from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at) o
+                  select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
                    where o.connector <> s.connector)
                 then (select count(*) >= private.sockets_of(s.charger_id)
-                        from private.sessions_before(s.charger_id, s.arrival, s.started_at, s.ended_at))
+                        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at))
                 else false end as crowded
       from looked l
      cross join lateral (
@@ -166,21 +179,28 @@ begin
     if one.crowded then
       pending := pending || one.session_id;
     elsif not one.changed then
-      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.session_id) l);
+      freed := freed || one.session_id;
     end if;
   end loop;
+  pending := pending || private.sessions_beside(freed);
   return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
 end $$;
 
--- Later arrivals at the charger of a session that overlap it.
-create function private.sessions_after(charger uuid, session uuid) returns setof core.charging_sessions
-language sql stable
-begin atomic
-  select l.* from core.charging_sessions s
-   cross join lateral private.sessions_near(charger, s.started_at, s.ended_at) l
-   where s.partner_id = private.partner_id() and s.id = session
-     and l.arrival > s.arrival and l.started_at < s.ended_at and l.ended_at > s.started_at;
-end;
+-- Sessions at other EVSEs of the chargers of these, that overlap them and could have a socket.
+create function private.sessions_beside(sessions uuid[]) returns uuid[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select distinct o.id
+      from (select s.charger_id, s.connector, range_agg(tstzrange(s.busy_from, s.ended_at, '[]')) as spans
+              from core.charging_sessions s
+             where s.partner_id = private.partner_id() and s.id = any (sessions) and s.ended_at >= s.busy_from
+             group by s.charger_id, s.connector) g
+     cross join lateral unnest(g.spans) w
+     cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
+     where o.connector <> g.connector and o.ended_at is not null and o.flags <@ '{beyond_capacity,after_lock}');
+end $$;
 
 -- Flags sessions that need one socket more than their charger has, in the order in which they came. Because a session
 -- has at most power_kw, the charger then gives no more than its sockets. Returns months as private.judge_sessions.
@@ -189,25 +209,24 @@ language plpgsql
 as $$
 declare
   touched jsonb := '[]';
+  changed uuid[];
   one     core.charging_sessions;
   full_at boolean;
 begin
-  loop
-    select s.* into one from core.charging_sessions s
-     where s.partner_id = private.partner_id() and s.id = any (pending) order by s.arrival limit 1;
-    exit when not found;
-    pending := array_remove(pending, one.id);
-    continue when not one.flags <@ '{beyond_capacity,after_lock}';
-    with counted as (
-      select o.started_at, o.ended_at
-        from private.sessions_before(one.charger_id, one.arrival, one.started_at, one.ended_at) o
-       where o.flags <@ '{after_lock}'
-    )
-    select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
-      from (select (select count(*) from counted o
-                     where o.started_at <= greatest(c.started_at, one.started_at)
-                       and o.ended_at > greatest(c.started_at, one.started_at)) as open from counted c) t;
-    if full_at <> ('beyond_capacity' = any (one.flags)) then
+  while pending <> '{}' loop
+    changed := '{}';
+    for one in
+      select s.* from core.charging_sessions s
+       where s.partner_id = private.partner_id() and s.id = any (pending) and s.flags <@ '{beyond_capacity,after_lock}'
+       order by s.arrival
+    loop
+      -- the most that were open at one time: each begins in the order of time, after what ends then
+      select coalesce(max(t.open), 0) >= private.sockets_of(one.charger_id) into full_at
+        from (select sum(e.step) over (order by e.at, e.step rows unbounded preceding) as open
+                from private.sessions_before(one.charger_id, one.arrival, one.busy_from, one.ended_at) o
+               cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
+               where o.flags <@ '{after_lock}') t;
+      continue when full_at = ('beyond_capacity' = any (one.flags));
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
                      || case when 'after_lock' = any (s.flags) or not full_at and exists (
@@ -220,8 +239,16 @@ begin
        where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
       touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
                                                'month', one.month);
-      pending := pending || array(select l.id from private.sessions_after(one.charger_id, one.id) l);
-    end if;
+      changed := changed || one.id;
+    end loop;
+    -- who came later, in turn; no round goes back in the order of arrival, so they end
+    pending := array(
+      select l.id from unnest(private.sessions_beside(changed)) b
+       cross join lateral (
+         select l.id, l.arrival from core.charging_sessions l
+          where l.partner_id = private.partner_id() and l.id = b limit 1) l
+       where l.arrival > (select min(c.arrival) from core.charging_sessions c
+                           where c.partner_id = private.partner_id() and c.id = any (changed)));
   end loop;
   return touched;
 end $$;

@@ -4,8 +4,8 @@
 -- external id.
 create function private.session_id(charger uuid, source text, external_id text) returns uuid
 language sql stable
-return overlay(overlay(encode(substr(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 1, 16), 'hex')
-               placing '8' from 13) placing '8' from 17)::uuid;
+return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 'hex'), 32)
+                       placing '8' from 13) placing '8' from 17)::uuid;
 
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:

@@ -6,19 +6,6 @@ language sql immutable
 return array_remove(array_remove(array_remove(array_remove(
          flags, 'overlapping'), 'duplicate'), 'beyond_capacity'), 'after_lock');
 
--- The last end at an EVSE before a moment, at most 24 hours before it. A charger that told only the end of a charge
--- drew its energy since.
-create function private.idle_since(charger uuid, evse int, moment timestamptz, external_id text) returns timestamptz
-language sql stable
-as $$
-  select coalesce(max(s.ended_at), moment - interval '24 hours')
-    from core.charging_sessions s
-   where s.partner_id = private.partner_id() and s.charger_id = charger and s.connector = evse
-     and s.started_at between moment - interval '31 days' and moment
-     and s.ended_at between moment - interval '24 hours' and moment
-     and (s.source, s.external_id) <> ('ocpp', idle_since.external_id)
-$$;
-
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -71,8 +58,9 @@ begin
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
   ), beside as (
-    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, s.started_at as old_started_at,
-           s.ended_at as old_ended_at, s.wh as old_wh, s.flags as old_flags, s.month as old_month,
+    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
+           s.ended_at as old_ended_at, s.busy_from as old_busy_from, s.wh as old_wh, s.flags as old_flags,
+           s.month as old_month,
            s.received_at as old_received_at,
            i.names <@ s.names as called_so,
            case when h.id is null then 'rejected'
@@ -92,6 +80,13 @@ begin
       left join lateral (
         select * from core.charging_sessions s
          where h.id is not null and s.partner_id = private.partner_id() and s.id = i.session_id limit 1) s on true
+     -- A tenth for the meter's and the grid's tolerance. 50 kW is the most an AC charger of ours may have, 400 kW a
+     -- fast one.
+     cross join lateral (
+       select coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1100 as watts) p
+     cross join lateral (
+       select least(i.started_at, i.ended_at - make_interval(secs => least(86400, i.wh * 3600 / p.watts)::float8))
+                as busy_from) e
      cross join lateral (
        -- why it is implausible, by its own words and its charger
        select array_remove(array[
@@ -101,14 +96,11 @@ begin
          case when greatest(i.started_at, i.ended_at) > now + interval '5 minutes' or i.started_at < '2010-01-01Z'
                 or i.started_at < h.created_at - interval '400 days' and i.source <> 'sandbox' then 'wrong_clock' end,
          case when i.ended_at - i.started_at > interval '31 days' then 'too_long' end,
-         -- A tenth for the meter's and the grid's tolerance, a minute for the clock's. 50 kW is the most an AC charger
-         -- of ours may have, 400 kW a fast one.
-         case when i.wh > coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1000 * 1.1
-                          * (extract(epoch from greatest(coalesce(i.ended_at, now)
-                             - case when i.source = 'ocpp' and i.started_at = i.ended_at
-                                    then private.idle_since(i.charger_id, i.connector, i.ended_at, i.external_id)
-                                    else i.started_at end,
-                             interval '0')) + 60) / 3600
+         -- a minute for the clock; a charger that told only the end of a charge drew its energy in the day before
+         case when i.wh > p.watts / 3600
+                          * (60 + case when i.source = 'ocpp' and i.started_at = i.ended_at then 86400
+                                       else greatest(extract(epoch from coalesce(i.ended_at, now) - i.started_at), 0)
+                                  end)
               then 'beyond_power' end,
          case when 'no_end' = any (i.source_flags) then 'no_end' end,
          -- over 1 % and 0.1 kWh
@@ -128,25 +120,28 @@ begin
   ), created as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
-       ended_at, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
+       ended_at, busy_from, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
     select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
-           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.wh, b.status, b.names, b.own, now, b.meter_id,
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own, now,
+           b.meter_id,
            b.meter_start_wh, b.meter_end_wh
       from beside b where b.outcome = 'created'
      order by b.started_at, b.source, b.external_id
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           wh = b.wh, status = b.status,
-           names = case when b.called_so then s.names else s.names || b.names end, received_at = now,
-           meter_id = b.meter_id, meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh, connection_id = coalesce(s.connection_id, b.connection_id),
+           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = now, meter_id = b.meter_id,
+           meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh,
+           connection_id = coalesce(s.connection_id, b.connection_id),
+           names = case when b.called_so then s.names
+                        else array(select distinct n from unnest(s.names || b.names) n) end,
            -- what others gave is judged again, by what it was
            flags = b.own || array(select f from unnest(s.flags) f
                                    where f in ('duplicate', 'beyond_capacity', 'after_lock'))
       from beside b
      where b.outcome = 'updated' and s.partner_id = private.partner_id() and s.id = b.session_id
   ), called as (
-    update core.charging_sessions s set names = s.names || b.names
+    update core.charging_sessions s set names = array(select distinct n from unnest(s.names || b.names) n)
       from beside b
      where b.outcome = 'unchanged' and not b.called_so and s.partner_id = private.partner_id()
        and s.id = b.session_id
@@ -178,7 +173,7 @@ begin
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'started_at', b.started_at, 'ended_at', b.ended_at, 'old_started_at', b.old_started_at,
+           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', b.old_busy_from,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
          sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))

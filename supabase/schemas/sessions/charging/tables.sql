@@ -18,6 +18,7 @@ create table core.charging_sessions (
   evse_assumed  boolean     not null default false,
   started_at    timestamptz not null,
   ended_at      timestamptz,
+  busy_from     timestamptz not null,
   wh            bigint      not null,
   status        text        not null,
   names         text[]      not null default '{}',
@@ -53,6 +54,9 @@ comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
   'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+comment on column core.charging_sessions.busy_from is
+  'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
+  'end at most. So the same hour is not used twice by sessions without a duration.';
 comment on column core.charging_sessions.names is
   'By what its client called the charger when it told of this session, each as kind:value: such a name cannot be moved '
   'to another charger for this moment.';
@@ -71,6 +75,8 @@ create index charging_sessions_charger on core.charging_sessions (charger_id, st
 -- serves: overlaps with what began long before
 create index charging_sessions_long on core.charging_sessions (charger_id, started_at)
     where ended_at - started_at > interval '24 hours';
+-- serves: overlaps with what needs its EVSE before it began
+create index charging_sessions_short on core.charging_sessions (charger_id, started_at) where busy_from < started_at;
 -- serves: GET /sessions, newest first; of one charger too, because a person has ten at most
 create index charging_sessions_owner on core.charging_sessions (owner_id, started_at desc, id desc);
 -- serves: the delivered month of a connection

@@ -41,7 +41,7 @@ begin
       and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
     order by c.id for no key update;
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
       from jsonb_to_recordset(months) as t (connection_id uuid, month date)
      cross join lateral (
        select c.id, c.owner_id from core.connections c
@@ -55,7 +55,7 @@ begin
         where (select h.mid_eligible from core.chargers h
                 where h.partner_id = private.partner_id() and h.id = g.charger_id)) s
       left join lateral (
-        select d.period from core.delivered_months d
+        select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
@@ -73,7 +73,7 @@ begin
        and (d.total_kwh, d.session_count) is distinct from (excluded.total_kwh, excluded.session_count)
   )
   select jsonb_agg(jsonb_build_object('connection_id', m.id, 'month', m.month)) into excess
-    from month m where m.wh > 1000000000;
+    from month m where m.wh > 1000000000 and not m.locked;
   if excess is not null then
     perform private.total_sessions(private.flag_excess(excess));
   end if;

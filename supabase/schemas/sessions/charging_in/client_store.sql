@@ -101,10 +101,14 @@ begin
       join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
      where f.waits
   ), last as (
-    -- items with the same known_as, or the same id and start, are one session: the last item counts
-    select distinct on (m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at') m.*
-      from (select distinct on (m.source, m.known_as) m.* from missed m order by m.source, m.known_as, m.n desc) m
-     order by m.source, coalesce(m.external_id, m.known_as), m.item ->> 'started_at', m.n desc
+    -- items with the same known_as are one session, and those with the same id and start that share a name: the last
+    -- item counts. Without a shared name they may be of two chargers.
+    select distinct on (m.source, m.known_as) m.* from missed m
+     where not exists (
+       select from missed l
+        where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
+          and l.item ->> 'started_at' = m.item ->> 'started_at')
+     order by m.source, m.known_as, m.n desc
   )
   select jsonb_agg(jsonb_build_object(
            'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
@@ -179,7 +183,8 @@ begin
   )
   select array_agg(l.id) filter (where l.stored_since),
          jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
-                                                'external_id', l.external_id, 'id', l.id)) filter (where not l.stored_since)
+                                                'external_id', l.external_id, 'id', l.id))
+           filter (where not l.stored_since)
     into gone, ready from late l;
   if ready is not null then
     gone := gone || array(

@@ -44,8 +44,8 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'started_at', o.started_at,
-                                      'ended_at', o.ended_at, 'old_started_at', o.started_at,
+  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
+                                      'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
                                       'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
   if changed is not null then
     perform private.total_sessions(private.judge_sessions(changed));
