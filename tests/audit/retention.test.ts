@@ -164,6 +164,7 @@ test("contract §3 what a partner's own accounts and the people it brought had i
 test("contract §3 a person's sessions go by their month, and a later year stays with everything under it", async () => {
   await world.freeze("2032-06-01T12:00:00Z");
   const person = await addChargingPerson(world);
+  await world.row("update core.chargers set created_at = '2026-01-01Z' where account_id = $1", person.account_id);
   await person.charge("2026-04", 40_000);
   await person.charge("2027-04", 40_000);
   await holds();

@@ -228,8 +228,8 @@ describe("§4.2 order and size", () => {
          select o.partner_id, o.id, o.user_id, l.id, lpad((abs(hashtextextended(o.id::text || n, 0)) % 1000000000000000000)::text, 18, '0'),
                 'concept', case when n = 3 then 'archived' else 'active' end, now() - make_interval(days => n)
            from own o, generate_series(1, 3) n, (select id from core.locations where partner_id = private.people_tenant() limit 1) l)
-       insert into core.chargers (partner_id, account_id, owner_id, user_id, nickname, connection_type, status, created_at)
-       select o.partner_id, o.id, o.user_id, o.user_id, 'n' || n, case n when 1 then 'easee' else 'zaptec' end, case when n = 3 then 'removed' else 'active' end,
+       insert into core.chargers (partner_id, account_id, owner_id, user_id, nickname, connection_type, status, removed_at, created_at)
+       select o.partner_id, o.id, o.user_id, o.user_id, 'n' || n, case n when 1 then 'easee' else 'zaptec' end, case when n = 3 then 'removed' else 'active' end, case when n = 3 then now() end,
               now() + make_interval(days => n)
          from own o, generate_series(1, 3) n`,
       id,

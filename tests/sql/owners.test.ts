@@ -234,6 +234,7 @@ test("contract §9 an owner that is left out, or is not the account's, is refuse
     "core.ean_checks",
     "core.event_heads",
     "core.events",
+    "core.kept_evidence",
     "core.mail_outbox",
     "core.payout_entries",
     "core.webhook_endpoints",

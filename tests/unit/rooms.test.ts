@@ -93,9 +93,13 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     to: ["core.figures", "core.payout_lines"],
   },
   {
-    because: "a charger that gets a name takes the sessions that were parked under it",
+    because:
+      "a charger that gets a name takes the sessions that were parked under it, and follows former registrations",
     from: ["customers", "chargers"],
-    to: ["private.drop_charger_names", "private.store_parked", "private.hold_names", "private.name_charger"],
+    to: [
+      ...["private.end_charger_names", "private.store_parked", "private.hold_names", "private.name_charger"],
+      "private.succeed_charger",
+    ],
   },
   {
     because: "sessions end in the total of their month",

@@ -128,8 +128,8 @@ const ROWS = [
    select partner_id, connection_id, client_id, link_id, 'signed', date_trunc('year', now()), date_trunc('year', now()) + interval '3 years - 1 day',
           20, 25, 'Sanne de Vries', now(), 'bench', 'bench'
      from bench.plan where n % 10 > 0`,
-  `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, serial_number, mid_eligible)
-   select p.partner_id, p.account_id, p.connection_id, p.client_id, m.id, m.brand, 'BENCH' || p.n, true
+  `insert into core.chargers (partner_id, account_id, connection_id, owner_id, catalog_charger_id, brand, serial_number, mid_eligible, created_at)
+   select p.partner_id, p.account_id, p.connection_id, p.client_id, m.id, m.brand, 'BENCH' || p.n, true, '2010-06-01Z'
      from bench.plan p, (select * from core.charger_models where mid_meter order by id limit 1) m where p.n % 7 > 0`,
   `insert into core.deliveries (partner_id, id, connection_id, owner_id, client_id, request_id, body, body_sha256)
    select partner_id, delivery_id, connection_id, client_id, client_id, 'bench', '{}', 'bench' from bench.plan`,

@@ -1,0 +1,32 @@
+-- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
+
+create function private.succeed_charger(brand text, serial_number text) returns timestamptz
+language plpgsql security definer
+as $$
+declare
+  former core.chargers;
+begin
+  -- locked first: whoever stores a session of it now is seen below
+  perform from core.chargers h
+    where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+      and h.status = 'removed' and h.counts_until is null
+    order by h.id for no key update;
+  update core.chargers h
+     set counts_until = case when exists (
+           select from core.charger_months m
+            where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
+         -- a charge that was going on at the removal is the former one's
+         then greatest(h.removed_at, (
+           select max(s.ended_at) from core.charging_sessions s
+            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+              and s.started_at > h.removed_at - interval '31 days'))
+         else '-infinity' end
+   where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+     and h.status = 'removed' and h.counts_until is null;
+  return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
+           where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+             and h.status = 'removed');
+end $$;
+comment on function private.succeed_charger(text, text) is
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a '
+  'new one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
