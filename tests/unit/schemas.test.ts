@@ -106,6 +106,8 @@ const NEVER_THERE = [
     (id) => `${id}: ambiguous_connection`,
   ),
   "connectVirtualCharger: charger_claimed",
+  // a new charger has its names from now on, and no session of another began later
+  ...["registerCharger: name_in_use", "registerCharger: name_in_use"],
   ...["granted_below_sold", "not_enough_ere", "worth_nothing"].map((code) => `settleSandboxQuarter: ${code}`),
   ...["setPartnerPayoutIban", "mintPartnerApiKey"].map((id) => `${id}: recent_sign_in_required`),
   ...["create", "update", "rotate"].flatMap((verb) =>
