@@ -6,6 +6,18 @@ language sql immutable
 return array_remove(array_remove(array_remove(array_remove(
          flags, 'overlapping'), 'duplicate'), 'beyond_capacity'), 'after_lock');
 
+-- The last end at an EVSE before a moment, at most 24 hours before it. A charger that told only the end of a charge
+-- drew its energy since.
+create function private.idle_since(charger uuid, evse int, moment timestamptz, session uuid) returns timestamptz
+language sql stable
+as $$
+  select coalesce(max(s.ended_at), moment - interval '24 hours')
+    from core.charging_sessions s
+   where s.partner_id = private.partner_id() and s.charger_id = charger and s.connector = evse
+     and s.started_at between moment - interval '31 days' and moment
+     and s.ended_at between moment - interval '24 hours' and moment and s.id <> session
+$$;
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -85,9 +97,6 @@ begin
      cross join lateral (
        select coalesce(h.power_kw, case i.power_type when 'DC' then 400 else 50 end) * 1100 as watts) p
      cross join lateral (
-       select least(i.started_at, i.ended_at - make_interval(secs => least(86400, i.wh * 3600 / p.watts)::float8))
-                as busy_from) e
-     cross join lateral (
        -- why it is implausible, by its own words and its charger
        select array_remove(array[
          case when i.wh < 0 then 'negative' end,
@@ -96,11 +105,11 @@ begin
          case when greatest(i.started_at, i.ended_at) > now + interval '5 minutes' or i.started_at < '2010-01-01Z'
                 or i.started_at < h.created_at - interval '400 days' and i.source <> 'sandbox' then 'wrong_clock' end,
          case when i.ended_at - i.started_at > interval '31 days' then 'too_long' end,
-         -- a minute for the clock; a charger that told only the end of a charge drew its energy in the day before
          case when i.wh > p.watts / 3600
-                          * (60 + case when i.source = 'ocpp' and i.started_at = i.ended_at then 86400
-                                       else greatest(extract(epoch from coalesce(i.ended_at, now) - i.started_at), 0)
-                                  end)
+                          * (60 + extract(epoch from greatest(coalesce(i.ended_at, now)
+                             - case when i.source = 'ocpp' and i.started_at = i.ended_at
+                                    then private.idle_since(i.charger_id, i.connector, i.ended_at, i.session_id)
+                                    else i.started_at end, interval '0')))
               then 'beyond_power' end,
          case when 'no_end' = any (i.source_flags) then 'no_end' end,
          -- over 1 % and 0.1 kWh
@@ -117,6 +126,13 @@ begin
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
        ], null) as own) f
+     -- a minute for the clock, and no more than half of what a short charge takes
+     cross join lateral (
+       select case when 'beyond_power' = any (f.own) then i.started_at
+                   else least(i.started_at, i.ended_at
+                          - make_interval(secs => least(86400, t.secs - least(60, t.secs / 2))::float8))
+                   end as busy_from
+         from (select i.wh * 3600 / p.watts as secs) t) e
   ), created as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
