@@ -67,8 +67,8 @@ async function fill(partner: Partner): Promise<void> {
     ],
     [
       "charging_sessions",
-      "owner_id, id, charger_id, connection_id, source, external_id, started_at, ended_at, wh, status, received_at",
-      `$2, ${id("session")}, ${id("charger")}, ${id("connection")}, 'ocpp', 'x', '2026-02-01T10:00:00Z', '2026-02-01T11:00:00Z', 5000, 'completed', now()`,
+      "owner_id, id, charger_id, connection_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at",
+      `$2, ${id("session")}, ${id("charger")}, ${id("connection")}, 'ocpp', 'x', '2026-02-01T10:00:00Z', '2026-02-01T10:00:00Z', '2026-02-01T11:00:00Z', 5000, 'completed', now()`,
     ],
     [
       "delivered_months",
