@@ -21720,6 +21720,7 @@ create function private.store_sessions(items jsonb, shared jsonb default '{}', r
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
                flags text[])
 language plpgsql
+set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
@@ -22884,6 +22885,7 @@ return moment >= coalesce(charger.counts_from, '-infinity')
 create function private.resolve_chargers(owner uuid, items jsonb)
 returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
+set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 begin

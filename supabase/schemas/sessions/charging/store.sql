@@ -44,6 +44,7 @@ create function private.store_sessions(items jsonb, shared jsonb default '{}', r
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
                flags text[])
 language plpgsql
+set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare

@@ -35,6 +35,7 @@ return moment >= coalesce(charger.counts_from, '-infinity')
 create function private.resolve_chargers(owner uuid, items jsonb)
 returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
+set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 begin
