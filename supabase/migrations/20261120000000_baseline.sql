@@ -21724,8 +21724,11 @@ set plan_cache_mode = 'force_generic_plan'
 as $$
 #variable_conflict use_column
 declare
-  chargers constant uuid[] := array(select distinct r.charger_id from private.read_sessions(items, shared, resolved) r
-                                     where r.reason is null);
+  chargers constant uuid[] := array(
+    select distinct coalesce(f.charger_id, private.as_uuid(e.item ->> 'charger_id'))
+      from jsonb_array_elements(items) with ordinality e (item, n)
+      left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, reason text) on f.n = e.n
+     where f.reason is null);
   now      constant timestamptz := private.now();
   kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
                                  else 'charger' end;
@@ -21747,11 +21750,9 @@ begin
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
   ), beside as (
-    select i.*, h.id as known_id, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
+    select i.*, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
            s.ended_at as old_ended_at, s.busy_from as old_busy_from, s.wh as old_wh, s.flags as old_flags,
-           s.month as old_month,
-           s.received_at as old_received_at,
-           i.names <@ s.names as called_so,
+           s.month as old_month, s.received_at as old_received_at, i.names <@ s.names as called_so,
            case when h.id is null then 'rejected'
                 when i.n < i.latest then 'superseded'
                 when s.id is null then 'created'
@@ -21816,8 +21817,7 @@ begin
        ended_at, busy_from, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
     select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
            b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own, now,
-           b.meter_id,
-           b.meter_start_wh, b.meter_end_wh
+           b.meter_id, b.meter_start_wh, b.meter_end_wh
       from beside b where b.outcome = 'created'
      order by b.started_at, b.source, b.external_id
   ), updated as (
@@ -21838,6 +21838,9 @@ begin
       from beside b
      where b.outcome = 'unchanged' and not b.called_so and s.partner_id = private.partner_id()
        and s.id = b.session_id
+  ), worded as (
+    select b.*, private.evidence_size(b.source, b.document, b.signed) as size
+      from beside b where b.outcome in ('created', 'updated') and b.document is not null
   ), evidence as (
     insert into core.charging_evidence
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, upload_id, request_id, document,
@@ -21847,10 +21850,10 @@ begin
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
            b.end_from, now
-      from (select b.*, shared ? 'counted'
-                        or sum(private.evidence_size(b.source, b.document, b.signed)) over (order by b.started_at, b.n)
+      from (select w.*, shared ? 'counted'
+                        or sum(w.size) over (order by w.started_at, w.n)
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
-              from beside b where b.outcome in ('created', 'updated') and b.document is not null) b
+              from worded w) b
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
@@ -21869,7 +21872,7 @@ begin
            'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', b.old_busy_from,
            'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         sum(private.evidence_size(b.source, b.document, b.signed)) filter (where b.outcome in ('created', 'updated'))
+         (select sum(w.size) from worded w)
     into outcome, told from beside b;
 
   perform private.total_sessions(private.judge_sessions((
@@ -22001,7 +22004,7 @@ begin
   with beyond as (
     select r.* from jsonb_to_recordset(months) as m (connection_id uuid, month date)
      cross join lateral (
-       select s.charger_id, s.id, s.owner_id, sum(s.wh) over (order by s.arrival) as wh
+       select s.id, sum(s.wh) over (order by s.arrival) as wh
          from core.charging_sessions s
         where s.partner_id = private.partner_id() and s.connection_id = m.connection_id and s.month = m.month
           and s.counted and s.flags = '{}'
@@ -23344,8 +23347,8 @@ comment on function private.succeed_charger(text, text) is
 
 -- Taking sessions back.
 
--- Takes sessions back, with the words that say so as evidence, null where they stand in core.ocpi_cdrs: no total counts
--- them, and what they overlapped may count. Returns those that were not withdrawn before.
+-- Takes sessions back, and keeps the words that say so as evidence; document is null if they stand in core.ocpi_cdrs.
+-- No total counts these sessions. Others that they overlapped may count now. Answers the ids that it took back.
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
                                                    sent_sha256 bytea) returns uuid[]
 language plpgsql
@@ -23373,7 +23376,7 @@ begin
            || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end,
            received_at = private.now()
       from chosen o
-     where s.partner_id = o.partner_id and s.charger_id = o.charger_id and s.id = o.id
+     where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
       (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)

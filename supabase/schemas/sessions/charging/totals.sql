@@ -90,7 +90,7 @@ begin
   with beyond as (
     select r.* from jsonb_to_recordset(months) as m (connection_id uuid, month date)
      cross join lateral (
-       select s.charger_id, s.id, s.owner_id, sum(s.wh) over (order by s.arrival) as wh
+       select s.id, sum(s.wh) over (order by s.arrival) as wh
          from core.charging_sessions s
         where s.partner_id = private.partner_id() and s.connection_id = m.connection_id and s.month = m.month
           and s.counted and s.flags = '{}'

@@ -1,7 +1,7 @@
 -- Taking sessions back.
 
--- Takes sessions back, with the words that say so as evidence, null where they stand in core.ocpi_cdrs: no total counts
--- them, and what they overlapped may count. Returns those that were not withdrawn before.
+-- Takes sessions back, and keeps the words that say so as evidence; document is null if they stand in core.ocpi_cdrs.
+-- No total counts these sessions. Others that they overlapped may count now. Answers the ids that it took back.
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
                                                    sent_sha256 bytea) returns uuid[]
 language plpgsql
@@ -29,7 +29,7 @@ begin
            || case when 'after_lock' = any (s.flags) then '{after_lock}'::text[] else '{}' end,
            received_at = private.now()
       from chosen o
-     where s.partner_id = o.partner_id and s.charger_id = o.charger_id and s.id = o.id
+     where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
       (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)

@@ -76,7 +76,7 @@ export async function readCsvText(
   return { kind: "csv", encoding, rows, more };
 }
 
-/** Characters whose line ends are written anew at once. A file may have four million. */
+/** In so many characters at once we replace line ends. A file may have four million. */
 const PIECE = 256 * 1024;
 
 async function withNewlines(csv: string, work: Work): Promise<string> {
