@@ -21405,6 +21405,71 @@ begin
            where n.partner_id = private.partner_id() and n.charger_id = charger);
 end $$;
 
+-- Sessions that corrected ones overlap, or overlapped before: corrected as private.judge_sessions takes it.
+create function private.sessions_beside_corrected(corrected jsonb) returns uuid[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select distinct o.id
+      from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+                     as spans
+              from jsonb_to_recordset(corrected) as n (charger_id uuid, busy_from timestamptz, ended_at timestamptz,
+                                                       old_busy_from timestamptz, old_ended_at timestamptz,
+                                                       old_month date)
+             cross join lateral (
+               values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
+             where n.old_month is not null and t.until is not null
+             group by n.charger_id) g
+     cross join lateral unnest(g.spans) w
+     cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
+     where o.ended_at is not null);
+end $$;
+
+-- What those beside a session make of it: duplicate or overlapping, and crowded if it needs a socket that it may not
+-- have.
+create function private.look_beside(s core.charging_sessions) returns text[]
+language plpgsql stable
+as $$
+declare
+  beside  text[]  := '{}';
+  crowded boolean := 'beyond_capacity' = any (s.flags);
+begin
+  -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
+  -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+  if exists (
+    select from (
+      -- more than 300 that begin within ten minutes are no charges
+      select near.* from core.charging_sessions near
+       where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
+         and near.started_at >= s.started_at - interval '5 minutes'
+         and near.started_at <= s.started_at + interval '5 minutes'
+       order by near.started_at limit 300) o
+     where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+       and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
+       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
+       -- short sessions of one source may follow each other so closely
+       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
+       and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+  then
+    beside := '{duplicate}';
+  end if;
+  if exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)) then
+    if beside = '{}' and exists (
+      select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+    then
+      beside := '{overlapping}';
+    end if;
+    crowded := crowded or exists (
+                 select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+                  where o.connector <> s.connector)
+               and (select count(*) >= private.sockets_of(s.charger_id)
+                      from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at));
+  end if;
+  return case when crowded then beside || 'crowded'::text else beside end;
+end $$;
+
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
 -- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
 -- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
@@ -21418,56 +21483,26 @@ declare
   one     record;
   freed   uuid[] := '{}';
   pending uuid[] := '{}';
+  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
+                                  then private.sessions_beside_corrected(changed) else '{}' end;
 begin
-  with news as (
-    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, busy_from timestamptz,
-                                                    ended_at timestamptz, old_busy_from timestamptz,
-                                                    old_ended_at timestamptz, old_month date)
-  ), looked as (
-    select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
+  with looked as (
+    select n.session_id, true as changed, n.old_month, n.old_ended_at
+      from jsonb_to_recordset(changed) as n (session_id uuid, old_ended_at timestamptz, old_month date)
     union all
-    -- what a correction overlaps, or overlapped
-    select o.charger_id, o.id, false, null, null
-      from (select distinct g.charger_id, o.id
-              from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
-                             as spans
-                      from news n
-                     cross join lateral (
-                       values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
-                     where n.old_month is not null and t.until is not null
-                     group by n.charger_id) g
-             cross join lateral unnest(g.spans) w
-             cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
-             where o.ended_at is not null) o
-     where not exists (select from news n where n.session_id = o.id)
-  ), verdict as (
-    select l.changed, l.old_month, s.charger_id, s.id, s.connection_id, s.month, s.counted, s.flags, s.ended_at,
-           private.own_flags(s.flags)
-           || case when s.ended_at is null then '{}'::text[]
-                   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or
-                   -- 0.1 kWh. A duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
-                   when exists (
-                     select from (
-                       -- more than 300 that begin within ten minutes are no charges
-                       select near.* from core.charging_sessions near
-                        where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
-                          and near.started_at >= s.started_at - interval '5 minutes'
-                          and near.started_at <= s.started_at + interval '5 minutes'
-                        order by near.started_at limit 300) o
-                      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
-                        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-                        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
-                             or 'duplicate' = any (s.flags))
-                        -- short sessions of one source may follow each other so closely
-                        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-                        and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
-                   then '{duplicate}'
-                   when exists (
-                     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                      where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-                   then '{overlapping}'
-                   when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
-                   else '{}' end as judged,
+    select o.id, false, null, null from unnest(beside) as o (id)
+     where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
+  ), known as materialized (  -- else each use of a column asks anew
+    select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
+           h.user_id is null as noted,
+           -- most have none beside them, and need no closer look, which has its own plan
+           case when s.ended_at is not null
+                 and (exists (select from core.charging_sessions o
+                               where o.partner_id = private.partner_id() and o.charger_id = s.charger_id
+                                 and o.started_at >= s.started_at - interval '5 minutes'
+                                 and o.started_at <= s.started_at + interval '5 minutes' and o.id <> s.id)
+                      or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
+                then private.look_beside(s) else '{}' end as look,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
@@ -21476,16 +21511,7 @@ begin
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked,
-           h.user_id is null as noted, h.owner_id,
-           case when s.ended_at is null then false
-                when 'beyond_capacity' = any (s.flags) then true
-                when exists (
-                  select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                   where o.connector <> s.connector)
-                then (select count(*) >= private.sockets_of(s.charger_id)
-                        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at))
-                else false end as crowded
+                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -21493,6 +21519,13 @@ begin
      cross join lateral (
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
+  ), verdict as (
+    select k.*, 'crowded' = any (k.look) as crowded,
+           private.own_flags(k.flags)
+           || case when k.look && '{duplicate,overlapping}' then array_remove(k.look, 'crowded')
+                   when k.look <> '{}' and 'beyond_capacity' = any (k.flags) then '{beyond_capacity}'
+                   else '{}' end as judged
+      from known k
   ), flagged as (
     select v.*, v.judged
            || case when v.booked
@@ -21527,7 +21560,9 @@ begin
       freed := freed || one.session_id;
     end if;
   end loop;
-  pending := pending || private.sessions_beside(freed);
+  if freed <> '{}' then
+    pending := pending || private.sessions_beside(freed);
+  end if;
   return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
 end $$;
 
@@ -21721,6 +21756,7 @@ returns table (place int, sheet_row int, source_id text, status text, reason tex
                flags text[])
 language plpgsql
 set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off  -- else a plan that was made while a table was small reads all of it when it has grown
 as $$
 #variable_conflict use_column
 declare
@@ -21735,7 +21771,6 @@ declare
   teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
   told     bigint;
   outcome  jsonb;
-  seen     record;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
@@ -21749,20 +21784,8 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), beside as (
-    select i.*, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
-           s.ended_at as old_ended_at, s.busy_from as old_busy_from, s.wh as old_wh, s.flags as old_flags,
-           s.month as old_month, s.received_at as old_received_at, i.names <@ s.names as called_so,
-           case when h.id is null then 'rejected'
-                when i.n < i.latest then 'superseded'
-                when s.id is null then 'created'
-                -- late news of a charge that has ended since does not open it again
-                when (s.ended_at is null or i.ended_at is not null)
-                 and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
-                      s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
-                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status,
-                                       i.meter_id, i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
-                else 'unchanged' end as outcome
+  ), known as materialized (  -- else each use of its flags finds them anew
+    select i.*, h.id as known_charger, h.connection_id, h.owner_id, p.watts, f.own, s as old
       from item i
       left join lateral (
         select * from core.chargers h
@@ -21799,18 +21822,33 @@ begin
                 -- at the border of two registrations: by their clocks both may seem to have the charge
                 -- a former one's charge may run on for a day: else it could keep a month of the next from counting
                 or i.ended_at > h.counts_until + interval '1 day'
-                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day')
-                   and private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) then 'other_registration' end,
+                or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
+                        then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+              then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
        ], null) as own) f
+  ), beside as (
+    select k.*, e.busy_from, k.names <@ (k.old).names as called_so,
+           case when k.known_charger is null then 'rejected'
+                when k.n < k.latest then 'superseded'
+                when (k.old).id is null then 'created'
+                -- late news of a charge that has ended since does not open it again
+                when ((k.old).ended_at is null or k.ended_at is not null)
+                 and ((k.old).connector, (k.old).evse_assumed, (k.old).started_at, (k.old).ended_at, (k.old).wh,
+                      (k.old).status, (k.old).meter_id, (k.old).meter_start_wh, (k.old).meter_end_wh,
+                      private.own_flags((k.old).flags))
+                     is distinct from (k.connector, k.evse_assumed, k.started_at, k.ended_at, k.wh, k.status,
+                                       k.meter_id, k.meter_start_wh, k.meter_end_wh, k.own) then 'updated'
+                else 'unchanged' end as outcome
+      from known k
      -- a minute for the clock, and no more than half of what a short charge takes
      cross join lateral (
-       select case when 'beyond_power' = any (f.own) then i.started_at
-                   else least(i.started_at, i.ended_at
+       select case when 'beyond_power' = any (k.own) then k.started_at
+                   else least(k.started_at, k.ended_at
                           - make_interval(secs => least(86400, t.secs - least(60, t.secs / 2))::float8))
                    end as busy_from
-         from (select i.wh * 3600 / p.watts as secs) t) e
+         from (select k.wh * 3600 / k.watts as secs) t) e
   ), created as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
@@ -21858,19 +21896,19 @@ begin
   ), replaced as (
     insert into core.replaced_charging_sessions
       (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.old_month, b.old_started_at, b.old_ended_at,
-           b.old_wh, b.old_flags, b.old_received_at
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).started_at,
+           (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       from beside b
-     where b.outcome = 'updated' and b.old_ended_at is not null
-       and (b.old_started_at, b.old_ended_at, b.old_wh) is distinct from (b.started_at, b.ended_at, b.wh)
+     where b.outcome = 'updated' and (b.old).ended_at is not null
+       and ((b.old).started_at, (b.old).ended_at, (b.old).wh) is distinct from (b.started_at, b.ended_at, b.wh)
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', b.old_busy_from,
-           'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
+           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
+           'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
          (select sum(w.size) from worded w)
     into outcome, told from beside b;
@@ -21880,22 +21918,20 @@ begin
      where o.item ->> 'outcome' in ('created', 'updated'))));
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
-  for seen in
-    select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
-           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
-             as meter_wh
-      from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
-     where o.outcome in ('created', 'updated', 'unchanged')
-     group by o.charger_id
-  loop
-    update core.chargers h
-       set last_seen_at = greatest(h.last_seen_at, seen.at),
-           latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh
-                                  else h.latest_meter_wh end,
-           meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
-     where h.partner_id = private.partner_id() and h.id = seen.charger_id
-       and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
-  end loop;
+  update core.chargers h
+     set last_seen_at = greatest(h.last_seen_at, l.at),
+         latest_meter_wh = case when l.meter_at >= coalesce(h.meter_updated_at, '-infinity') then l.meter_wh
+                                else h.latest_meter_wh end,
+         meter_updated_at = greatest(h.meter_updated_at, l.meter_at)
+    from (select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
+                 (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
+                   as meter_wh
+            from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz,
+                                                   meter_wh bigint)
+           where o.outcome in ('created', 'updated', 'unchanged')
+           group by o.charger_id) l
+   where h.partner_id = private.partner_id() and h.id = l.charger_id
+     and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
   if told > 0 and not shared ? 'counted' then
     perform private.count_evidence(kind, teller, told);
   end if;
@@ -22143,7 +22179,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select h.* from core.chargers h
        where h.partner_id = private.partner_id() and h.owner_id = private.client_id()
          and (account is null or h.account_id = account)
@@ -22561,13 +22597,13 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select p.* from core.parked_charging p
        where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
        order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
     ), shown as (
       select * from page order by received_at desc, id desc limit page_limit
-    ), newest as materialized (
+    ), newest as (
       select p.names, p.received_at from core.parked_charging p
        where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
        order by p.received_at desc, p.id desc limit 10000
@@ -22687,7 +22723,7 @@ declare
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
-  with missed as materialized (
+  with missed as (
     select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
            -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
            case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
@@ -22889,6 +22925,7 @@ create function private.resolve_chargers(owner uuid, items jsonb)
 returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -23367,7 +23404,7 @@ begin
       and c.id = any (array(select s.connection_id from core.charging_sessions s
                              where s.partner_id = private.partner_id() and s.id = any (sessions)))
     order by c.id for no key update;
-  with chosen as materialized (
+  with chosen as (
     select s.* from core.charging_sessions s
      where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags)
   ), written as (
@@ -24823,10 +24860,10 @@ language plpgsql stable
 as $$
 begin
   return query
-  with told as materialized (
+  with told as (
     select i.place, i.cpo_external_ref, i.ean, i.connection_id
       from jsonb_to_recordset(items) as i (place int, cpo_external_ref text, ean text, connection_id uuid)
-  ), known as materialized (
+  ), known as (
     select c.id, c.ean_code, a.cpo_external_ref
       from (select distinct t.cpo_external_ref from told t where t.cpo_external_ref is not null) t
       join core.accounts a on a.partner_id = private.partner_id() and a.client_id = private.client_id()
@@ -24892,7 +24929,7 @@ begin
   -- one batch, signature or booking at a time on a connection
   perform from core.connections c where c.partner_id = tenant and c.id = any (connections)
       order by c.id for no key update;
-  with told as materialized (
+  with told as (
     select i.*, f.connection, f.reason,
            count(*) filter (where f.connection is not null) over (partition by f.connection, i.period) as times
       from jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, period date, total_kwh numeric(12, 3),
@@ -24900,7 +24937,7 @@ begin
       join jsonb_to_recordset(means) as f (place int, connection uuid, reason text) on f.place = i.place
   ), covered as materialized (
     select c.connection, private.coverage_of(c.connection) as coverage from unnest(connections) c (connection)
-  ), judged as materialized (
+  ), judged as (
     select t.*, d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery,
         d.received_at as old_received_at,
            case when t.connection is null then t.reason
@@ -24912,7 +24949,7 @@ begin
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = t.connection
           and d.period = t.period
       left join covered k on k.connection = t.connection
-  ), batch as materialized (
+  ), batch as (
     select j.connection, gen_random_uuid() as delivery,
            jsonb_agg(j.document order by j.place)::text as body,
            array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total)

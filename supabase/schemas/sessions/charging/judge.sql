@@ -60,6 +60,71 @@ begin
            where n.partner_id = private.partner_id() and n.charger_id = charger);
 end $$;
 
+-- Sessions that corrected ones overlap, or overlapped before: corrected as private.judge_sessions takes it.
+create function private.sessions_beside_corrected(corrected jsonb) returns uuid[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select distinct o.id
+      from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+                     as spans
+              from jsonb_to_recordset(corrected) as n (charger_id uuid, busy_from timestamptz, ended_at timestamptz,
+                                                       old_busy_from timestamptz, old_ended_at timestamptz,
+                                                       old_month date)
+             cross join lateral (
+               values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
+             where n.old_month is not null and t.until is not null
+             group by n.charger_id) g
+     cross join lateral unnest(g.spans) w
+     cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
+     where o.ended_at is not null);
+end $$;
+
+-- What those beside a session make of it: duplicate or overlapping, and crowded if it needs a socket that it may not
+-- have.
+create function private.look_beside(s core.charging_sessions) returns text[]
+language plpgsql stable
+as $$
+declare
+  beside  text[]  := '{}';
+  crowded boolean := 'beyond_capacity' = any (s.flags);
+begin
+  -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
+  -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+  if exists (
+    select from (
+      -- more than 300 that begin within ten minutes are no charges
+      select near.* from core.charging_sessions near
+       where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
+         and near.started_at >= s.started_at - interval '5 minutes'
+         and near.started_at <= s.started_at + interval '5 minutes'
+       order by near.started_at limit 300) o
+     where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
+       and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
+       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
+       -- short sessions of one source may follow each other so closely
+       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
+       and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+  then
+    beside := '{duplicate}';
+  end if;
+  if exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)) then
+    if beside = '{}' and exists (
+      select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+    then
+      beside := '{overlapping}';
+    end if;
+    crowded := crowded or exists (
+                 select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+                  where o.connector <> s.connector)
+               and (select count(*) >= private.sockets_of(s.charger_id)
+                      from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at));
+  end if;
+  return case when crowded then beside || 'crowded'::text else beside end;
+end $$;
+
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
 -- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
 -- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
@@ -73,56 +138,26 @@ declare
   one     record;
   freed   uuid[] := '{}';
   pending uuid[] := '{}';
+  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
+                                  then private.sessions_beside_corrected(changed) else '{}' end;
 begin
-  with news as (
-    select * from jsonb_to_recordset(changed) as c (charger_id uuid, session_id uuid, busy_from timestamptz,
-                                                    ended_at timestamptz, old_busy_from timestamptz,
-                                                    old_ended_at timestamptz, old_month date)
-  ), looked as (
-    select n.charger_id, n.session_id, true as changed, n.old_month, n.old_ended_at from news n
+  with looked as (
+    select n.session_id, true as changed, n.old_month, n.old_ended_at
+      from jsonb_to_recordset(changed) as n (session_id uuid, old_ended_at timestamptz, old_month date)
     union all
-    -- what a correction overlaps, or overlapped
-    select o.charger_id, o.id, false, null, null
-      from (select distinct g.charger_id, o.id
-              from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
-                             as spans
-                      from news n
-                     cross join lateral (
-                       values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
-                     where n.old_month is not null and t.until is not null
-                     group by n.charger_id) g
-             cross join lateral unnest(g.spans) w
-             cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
-             where o.ended_at is not null) o
-     where not exists (select from news n where n.session_id = o.id)
-  ), verdict as (
-    select l.changed, l.old_month, s.charger_id, s.id, s.connection_id, s.month, s.counted, s.flags, s.ended_at,
-           private.own_flags(s.flags)
-           || case when s.ended_at is null then '{}'::text[]
-                   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or
-                   -- 0.1 kWh. A duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
-                   when exists (
-                     select from (
-                       -- more than 300 that begin within ten minutes are no charges
-                       select near.* from core.charging_sessions near
-                        where near.partner_id = private.partner_id() and near.charger_id = s.charger_id
-                          and near.started_at >= s.started_at - interval '5 minutes'
-                          and near.started_at <= s.started_at + interval '5 minutes'
-                        order by near.started_at limit 300) o
-                      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
-                        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-                        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh))
-                             or 'duplicate' = any (s.flags))
-                        -- short sessions of one source may follow each other so closely
-                        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-                        and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
-                   then '{duplicate}'
-                   when exists (
-                     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                      where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-                   then '{overlapping}'
-                   when 'beyond_capacity' = any (s.flags) then '{beyond_capacity}'
-                   else '{}' end as judged,
+    select o.id, false, null, null from unnest(beside) as o (id)
+     where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
+  ), known as materialized (  -- else each use of a column asks anew
+    select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
+           h.user_id is null as noted,
+           -- most have none beside them, and need no closer look, which has its own plan
+           case when s.ended_at is not null
+                 and (exists (select from core.charging_sessions o
+                               where o.partner_id = private.partner_id() and o.charger_id = s.charger_id
+                                 and o.started_at >= s.started_at - interval '5 minutes'
+                                 and o.started_at <= s.started_at + interval '5 minutes' and o.id <> s.id)
+                      or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
+                then private.look_beside(s) else '{}' end as look,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
@@ -131,16 +166,7 @@ begin
            s.ended_at is not null and h.mid_eligible is true and exists (
              select from core.delivered_months d
               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked,
-           h.user_id is null as noted, h.owner_id,
-           case when s.ended_at is null then false
-                when 'beyond_capacity' = any (s.flags) then true
-                when exists (
-                  select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                   where o.connector <> s.connector)
-                then (select count(*) >= private.sockets_of(s.charger_id)
-                        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at))
-                else false end as crowded
+                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -148,6 +174,13 @@ begin
      cross join lateral (
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
+  ), verdict as (
+    select k.*, 'crowded' = any (k.look) as crowded,
+           private.own_flags(k.flags)
+           || case when k.look && '{duplicate,overlapping}' then array_remove(k.look, 'crowded')
+                   when k.look <> '{}' and 'beyond_capacity' = any (k.flags) then '{beyond_capacity}'
+                   else '{}' end as judged
+      from known k
   ), flagged as (
     select v.*, v.judged
            || case when v.booked
@@ -182,7 +215,9 @@ begin
       freed := freed || one.session_id;
     end if;
   end loop;
-  pending := pending || private.sessions_beside(freed);
+  if freed <> '{}' then
+    pending := pending || private.sessions_beside(freed);
+  end if;
   return case when pending = '{}' then touched else touched || private.judge_capacity(pending) end;
 end $$;
 

@@ -45,6 +45,7 @@ returns table (place int, sheet_row int, source_id text, status text, reason tex
                flags text[])
 language plpgsql
 set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off  -- else a plan that was made while a table was small reads all of it when it has grown
 as $$
 #variable_conflict use_column
 declare
@@ -59,7 +60,6 @@ declare
   teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
   told     bigint;
   outcome  jsonb;
-  seen     record;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
@@ -73,20 +73,8 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), beside as (
-    select i.*, h.connection_id, h.owner_id, f.own, e.busy_from, s.started_at as old_started_at,
-           s.ended_at as old_ended_at, s.busy_from as old_busy_from, s.wh as old_wh, s.flags as old_flags,
-           s.month as old_month, s.received_at as old_received_at, i.names <@ s.names as called_so,
-           case when h.id is null then 'rejected'
-                when i.n < i.latest then 'superseded'
-                when s.id is null then 'created'
-                -- late news of a charge that has ended since does not open it again
-                when (s.ended_at is null or i.ended_at is not null)
-                 and (s.connector, s.evse_assumed, s.started_at, s.ended_at, s.wh, s.status, s.meter_id,
-                      s.meter_start_wh, s.meter_end_wh, private.own_flags(s.flags))
-                     is distinct from (i.connector, i.evse_assumed, i.started_at, i.ended_at, i.wh, i.status,
-                                       i.meter_id, i.meter_start_wh, i.meter_end_wh, f.own) then 'updated'
-                else 'unchanged' end as outcome
+  ), known as materialized (  -- else each use of its flags finds them anew
+    select i.*, h.id as known_charger, h.connection_id, h.owner_id, p.watts, f.own, s as old
       from item i
       left join lateral (
         select * from core.chargers h
@@ -123,18 +111,33 @@ begin
                 -- at the border of two registrations: by their clocks both may seem to have the charge
                 -- a former one's charge may run on for a day: else it could keep a month of the next from counting
                 or i.ended_at > h.counts_until + interval '1 day'
-                or (i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day')
-                   and private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) then 'other_registration' end,
+                or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
+                        then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+              then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
        ], null) as own) f
+  ), beside as (
+    select k.*, e.busy_from, k.names <@ (k.old).names as called_so,
+           case when k.known_charger is null then 'rejected'
+                when k.n < k.latest then 'superseded'
+                when (k.old).id is null then 'created'
+                -- late news of a charge that has ended since does not open it again
+                when ((k.old).ended_at is null or k.ended_at is not null)
+                 and ((k.old).connector, (k.old).evse_assumed, (k.old).started_at, (k.old).ended_at, (k.old).wh,
+                      (k.old).status, (k.old).meter_id, (k.old).meter_start_wh, (k.old).meter_end_wh,
+                      private.own_flags((k.old).flags))
+                     is distinct from (k.connector, k.evse_assumed, k.started_at, k.ended_at, k.wh, k.status,
+                                       k.meter_id, k.meter_start_wh, k.meter_end_wh, k.own) then 'updated'
+                else 'unchanged' end as outcome
+      from known k
      -- a minute for the clock, and no more than half of what a short charge takes
      cross join lateral (
-       select case when 'beyond_power' = any (f.own) then i.started_at
-                   else least(i.started_at, i.ended_at
+       select case when 'beyond_power' = any (k.own) then k.started_at
+                   else least(k.started_at, k.ended_at
                           - make_interval(secs => least(86400, t.secs - least(60, t.secs / 2))::float8))
                    end as busy_from
-         from (select i.wh * 3600 / p.watts as secs) t) e
+         from (select k.wh * 3600 / k.watts as secs) t) e
   ), created as (
     insert into core.charging_sessions as s
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
@@ -182,19 +185,19 @@ begin
   ), replaced as (
     insert into core.replaced_charging_sessions
       (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, b.old_month, b.old_started_at, b.old_ended_at,
-           b.old_wh, b.old_flags, b.old_received_at
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).started_at,
+           (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       from beside b
-     where b.outcome = 'updated' and b.old_ended_at is not null
-       and (b.old_started_at, b.old_ended_at, b.old_wh) is distinct from (b.started_at, b.ended_at, b.wh)
+     where b.outcome = 'updated' and (b.old).ended_at is not null
+       and ((b.old).started_at, (b.old).ended_at, (b.old).wh) is distinct from (b.started_at, b.ended_at, b.wh)
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', b.old_busy_from,
-           'old_ended_at', b.old_ended_at, 'old_month', b.old_month,
+           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
+           'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
          (select sum(w.size) from worded w)
     into outcome, told from beside b;
@@ -204,22 +207,20 @@ begin
      where o.item ->> 'outcome' in ('created', 'updated'))));
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
-  for seen in
-    select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
-           (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
-             as meter_wh
-      from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz, meter_wh bigint)
-     where o.outcome in ('created', 'updated', 'unchanged')
-     group by o.charger_id
-  loop
-    update core.chargers h
-       set last_seen_at = greatest(h.last_seen_at, seen.at),
-           latest_meter_wh = case when seen.meter_at >= coalesce(h.meter_updated_at, '-infinity') then seen.meter_wh
-                                  else h.latest_meter_wh end,
-           meter_updated_at = greatest(h.meter_updated_at, seen.meter_at)
-     where h.partner_id = private.partner_id() and h.id = seen.charger_id
-       and (seen.at > h.last_seen_at or h.last_seen_at is null or seen.meter_at is not null);
-  end loop;
+  update core.chargers h
+     set last_seen_at = greatest(h.last_seen_at, l.at),
+         latest_meter_wh = case when l.meter_at >= coalesce(h.meter_updated_at, '-infinity') then l.meter_wh
+                                else h.latest_meter_wh end,
+         meter_updated_at = greatest(h.meter_updated_at, l.meter_at)
+    from (select o.charger_id, max(o.seen_at) as at, max(o.seen_at) filter (where o.meter_wh is not null) as meter_at,
+                 (array_agg(o.meter_wh order by o.seen_at desc, o.n desc) filter (where o.meter_wh is not null))[1]
+                   as meter_wh
+            from jsonb_to_recordset(outcome) as o (n int, outcome text, charger_id uuid, seen_at timestamptz,
+                                                   meter_wh bigint)
+           where o.outcome in ('created', 'updated', 'unchanged')
+           group by o.charger_id) l
+   where h.partner_id = private.partner_id() and h.id = l.charger_id
+     and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
   if told > 0 and not shared ? 'counted' then
     perform private.count_evidence(kind, teller, told);
   end if;

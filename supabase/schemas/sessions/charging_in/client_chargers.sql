@@ -42,7 +42,7 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select h.* from core.chargers h
        where h.partner_id = private.partner_id() and h.owner_id = private.client_id()
          and (account is null or h.account_id = account)

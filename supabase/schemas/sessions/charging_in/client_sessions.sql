@@ -310,13 +310,13 @@ declare
 begin
   perform private.act_as(caller, 'cpo');
   return (
-    with page as materialized (
+    with page as (
       select p.* from core.parked_charging p
        where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
        order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
     ), shown as (
       select * from page order by received_at desc, id desc limit page_limit
-    ), newest as materialized (
+    ), newest as (
       select p.names, p.received_at from core.parked_charging p
        where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
        order by p.received_at desc, p.id desc limit 10000

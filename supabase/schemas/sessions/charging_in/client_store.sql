@@ -90,7 +90,7 @@ declare
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
-  with missed as materialized (
+  with missed as (
     select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
            -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
            case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),

@@ -20,7 +20,7 @@ begin
       and c.id = any (array(select s.connection_id from core.charging_sessions s
                              where s.partner_id = private.partner_id() and s.id = any (sessions)))
     order by c.id for no key update;
-  with chosen as materialized (
+  with chosen as (
     select s.* from core.charging_sessions s
      where s.partner_id = private.partner_id() and s.id = any (sessions) and not 'withdrawn' = any (s.flags)
   ), written as (

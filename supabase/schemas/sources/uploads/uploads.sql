@@ -7,10 +7,10 @@ language plpgsql stable
 as $$
 begin
   return query
-  with told as materialized (
+  with told as (
     select i.place, i.cpo_external_ref, i.ean, i.connection_id
       from jsonb_to_recordset(items) as i (place int, cpo_external_ref text, ean text, connection_id uuid)
-  ), known as materialized (
+  ), known as (
     select c.id, c.ean_code, a.cpo_external_ref
       from (select distinct t.cpo_external_ref from told t where t.cpo_external_ref is not null) t
       join core.accounts a on a.partner_id = private.partner_id() and a.client_id = private.client_id()
@@ -76,7 +76,7 @@ begin
   -- one batch, signature or booking at a time on a connection
   perform from core.connections c where c.partner_id = tenant and c.id = any (connections)
       order by c.id for no key update;
-  with told as materialized (
+  with told as (
     select i.*, f.connection, f.reason,
            count(*) filter (where f.connection is not null) over (partition by f.connection, i.period) as times
       from jsonb_to_recordset(input -> 'items') as i (place int, sheet_row int, period date, total_kwh numeric(12, 3),
@@ -84,7 +84,7 @@ begin
       join jsonb_to_recordset(means) as f (place int, connection uuid, reason text) on f.place = i.place
   ), covered as materialized (
     select c.connection, private.coverage_of(c.connection) as coverage from unnest(connections) c (connection)
-  ), judged as materialized (
+  ), judged as (
     select t.*, d.total_kwh as old_kwh, d.session_count as old_count, d.delivery_id as old_delivery,
         d.received_at as old_received_at,
            case when t.connection is null then t.reason
@@ -96,7 +96,7 @@ begin
       left join core.delivered_months d on d.partner_id = tenant and d.connection_id = t.connection
           and d.period = t.period
       left join covered k on k.connection = t.connection
-  ), batch as materialized (
+  ), batch as (
     select j.connection, gen_random_uuid() as delivery,
            jsonb_agg(j.document order by j.place)::text as body,
            array_agg((j.period, j.old_kwh, j.old_count, j.old_delivery, j.old_received_at)::core.replaced_total)

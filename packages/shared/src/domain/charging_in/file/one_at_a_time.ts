@@ -1,7 +1,7 @@
 import { ApiError } from "#shared/foundation/errors.ts";
 
-/** By client, the upload that this process reads or stores now. */
-const running = new Map<string, string>();
+/** By client, the upload that this process reads or stores now, and how many requests do so. */
+const running = new Map<string, { upload_id: string; requests: number }>();
 
 /**
  * Reads and stores a file of a client. The same upload, confirmed twice at once, waits for its turn in the database.
@@ -9,16 +9,19 @@ const running = new Map<string, string>();
  * same of a file in another process (private.store_upload).
  */
 export async function oneAtATime<T>(client: string, upload_id: string, run: () => Promise<T>): Promise<T> {
-  if ((running.get(client) ?? upload_id) !== upload_id)
+  const turn = running.get(client) ?? { upload_id, requests: 0 };
+  if (turn.upload_id !== upload_id)
     throw new ApiError("too_many_requests", {
       reason: "upload_running",
       detail: "Another file of yours is being stored. Wait retry_after_seconds, then send this one again.",
       retry_after_seconds: 5,
     });
-  running.set(client, upload_id);
+  turn.requests += 1;
+  running.set(client, turn);
   try {
     return await run();
   } finally {
-    running.delete(client);
+    turn.requests -= 1;
+    if (turn.requests === 0) running.delete(client);
   }
 }
