@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 
-test("a client's other file waits until the last of two equal confirmations ends", async () => {
+test("§4.1 a client's other file waits until the last of two equal confirmations ends", async () => {
   const first = Promise.withResolvers<string>();
   const second = Promise.withResolvers<string>();
   const runs = [oneAtATime("client", "a", () => first.promise), oneAtATime("client", "a", () => second.promise)];
