@@ -23352,8 +23352,6 @@ end $$;
 create function private.succeed_charger(brand text, serial_number text) returns timestamptz
 language plpgsql security definer
 as $$
-declare
-  former core.chargers;
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h

@@ -3,8 +3,6 @@
 create function private.succeed_charger(brand text, serial_number text) returns timestamptz
 language plpgsql security definer
 as $$
-declare
-  former core.chargers;
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h
