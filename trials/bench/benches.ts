@@ -12,6 +12,7 @@ import type { Bench } from "./kit/bench.ts";
 import { list } from "./list.ts";
 import { neighbor } from "./neighbor.ts";
 import { ocpi } from "./ocpi.ts";
+import { ocpp } from "./ocpp.ts";
 import { pooler } from "./pooler.ts";
 import { read } from "./read.ts";
 import { replica } from "./replica.ts";
@@ -36,5 +37,6 @@ export const BENCHES = {
   energy,
   ere,
   ocpi,
+  ocpp,
   replica,
 } satisfies Record<string, Bench>;

@@ -6,6 +6,7 @@ import { rateAgainst } from "./kit/findings.ts";
 import { ask, type Outgoing, wire } from "./kit/load.ts";
 import { requests, takeTurns } from "./kit/measure.ts";
 import { liftLimits, seed } from "./kit/seed.ts";
+import { LIKE_SESSIONS, SESSIONS_BEFORE } from "./kit/sessions.ts";
 import { withStack } from "./kit/stack.ts";
 
 /** Platforms, one charger each: the CDRs of one platform are taken one after the other. */
@@ -15,13 +16,7 @@ const PLATFORMS = 16;
 const TABLES = `
   create table bench.cdrs (like core.ocpi_cdrs including all,
     foreign key (partner_id, owner_id) references core.ocpi_connections (partner_id, owner_id));
-  create table bench.sessions (like core.charging_sessions including all, unique (partner_id, charger_id, id),
-    foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id),
-    foreign key (partner_id, connection_id, owner_id) references core.connections (partner_id, id, owner_id));
-  create table bench.evidence (like core.charging_evidence including all,
-    foreign key (partner_id, charger_id, session_id) references bench.sessions (partner_id, charger_id, id),
-    foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id));
-  create table bench.changes (like core.charging_changes including all);`;
+  ${LIKE_SESSIONS}`;
 
 const INSERT = `
   with sent as (
@@ -41,13 +36,6 @@ const INSERT = `
     insert into bench.changes (partner_id, owner_id, charger_id, session_id) select partner_id, owner_id, charger_id, id from session)
   insert into bench.evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document_sha256)
   select n.partner_id, n.charger_id, n.id, n.owner_id, 'ocpi', n.external_id, s.digest from session n, sent s`;
-
-/** Sessions of before, of other chargers: a plan of a table that was analyzed while empty is that of no service. */
-const BEFORE = `
-  insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
-  select h.partner_id, h.id, gen_random_uuid(), h.owner_id, 'api', n::text, b.at, b.at, b.at + interval '1 hour', 5000, 'completed', now()
-    from (select * from core.chargers order by id limit 2000) h
-   cross join generate_series(1, 10) n cross join lateral (select '2019-01-01Z'::timestamptz + n * interval '1 day' as at) b`;
 
 const hash = (token: string) => createHash("sha256").update(token).digest("hex");
 
@@ -72,7 +60,7 @@ export const ocpi: Bench = {
          select partner_id, owner_id, id as charger_id, connection_id from charger`,
       );
       await stack.admin.query(TABLES);
-      await stack.admin.query(BEFORE);
+      await stack.admin.query(SESSIONS_BEFORE);
       await stack.admin.query("vacuum (analyze)");
       const ours = await stack.serve("ocpi", { OCPI_PARTY: "NL-ERE" });
       const floor = await stack.serveFloor({ insert: INSERT });
