@@ -155,7 +155,10 @@ export const charging_in: Bench = {
 
 type Answer = { created?: number; counts?: Record<string, number> };
 
-const bare = (figures: Figures) => ({ what: "one bare insert of the same sessions, their evidence and changes", figures });
+const bare = (figures: Figures) => ({
+  what: "one bare insert of the same sessions, their evidence and changes",
+  figures,
+});
 
 export const sessionFile = (sessions: readonly Told[]): string =>
   [

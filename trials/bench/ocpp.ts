@@ -85,7 +85,10 @@ export const ocpp: Bench = {
         });
         return {
           connected,
-          messages: [message("Started", moment(0), 0, sent * 5000), message("Ended", moment(0.9), 1, sent * 5000 + 5000)],
+          messages: [
+            message("Started", moment(0), 0, sent * 5000),
+            message("Ended", moment(0.9), 1, sent * 5000 + 5000),
+          ],
         };
       };
       const tell = (): Outgoing => {
