@@ -3,7 +3,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readCdr } from "#shared/domain/charging_in/ocpi/cdr.ts";
-import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
 import { EXAMPLE } from "../ocpi/example.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test changes the fields it names
@@ -21,12 +20,12 @@ describe("a number that nobody measures", () => {
   const withVolume = (volume: number) =>
     dutch({ charging_periods: [{ start_date_time: "2015-06-29T21:39:09Z", dimensions: [{ type: "TIME", volume }] }] });
 
-  test.each([1e308, -1e308, 1e-300])("attack: %s anywhere in what is kept is refused by its field", (number) => {
-    const field = "charging_periods.0.dimensions.0.volume";
-    expect(read(withVolume(number))).toEqual({ refused: `${field}: is no number that can be kept` });
-    expect(read(dutch({ total_cost: { excl_vat: number } }))).toEqual({
-      refused: "total_cost.excl_vat: is no number that can be kept",
-    });
+  test.each([1e308, -1e308, 1e-300])("attack: %s is kept nowhere, and costs no session", (number) => {
+    for (const cdr of [withVolume(number), dutch({ total_cost: { excl_vat: number } })]) {
+      expect(read(cdr).kind).toBe("session");
+      expect(JSON.stringify(read(cdr))).not.toContain("e+308");
+      expect(JSON.stringify(read(cdr))).not.toContain("e-300");
+    }
   });
 
   test.each([0, 1e15, 5.551115123125783e-17])("%s is kept as it came", (number) => {
@@ -170,7 +169,8 @@ describe("ids and names", () => {
     [{ id: 12345 }, {}, /^id: /],
     [{}, { country: null }, /^cdr_location\.country: /],
     [{}, { evse_uid: null, evse_id: null }, /^cdr_location\.evse_uid: is missing/],
-    [{ signed_data: { signed_values: "x" } }, {}, /^signed_data\.signed_values: /],
+    [{}, { country: "" }, /^cdr_location\.country: /],
+    [{}, { evse_uid: "", evse_id: " " }, /^cdr_location\.evse_uid: is missing/],
   ])("%j %j is refused by its field", (fields, location, refused) => {
     expect(read(dutch(fields, location)).refused).toMatch(refused);
   });
@@ -190,7 +190,9 @@ describe("ids and names", () => {
     ["NLD", []],
     ["nld", []],
     ["NL", []],
+    ["Nederland", []],
     ["BEL", ["abroad"]],
+    ["Belgium", ["abroad"]],
   ])("the country %s", (country, flags) => {
     expect(read(dutch({}, { country })).session.flags).toEqual(flags);
   });
@@ -233,6 +235,11 @@ describe("the same CDR again", () => {
     [{ total_cost: { excl_vat: 5 }, total_time_cost: null, currency: "SEK" }],
     [{ start_date_time: "2015-06-29T21:39:09" }],
     [{ cdr_token: null, tariffs: [], remark: "x" }],
+    [{ total_time: 2.0001, total_parking_time: 1, session_id: "s", a_new_field: 1, auth_method: "COMMAND" }],
+    [{ total_energy: 15.34200001, end_date_time: "2015-06-29T23:37:32.500Z" }],
+    [{ charging_periods: [{ start_date_time: "2015-06-29T21:39:09.000Z", dimensions: [] }] }],
+    [{ charging_periods: [] }],
+    [{ signed_data: { signed_values: [] }, meter_id: "" }],
   ])("is the same with %j", (fields) => {
     expect(read(dutch(fields)).kept_sha256).toBe(kept_sha256);
   });
@@ -246,9 +253,20 @@ describe("the same CDR again", () => {
     [{ total_energy: 15.343 }],
     [{ end_date_time: "2015-06-29T23:37:33Z" }],
     [{ meter_id: "1" }],
-    [{ charging_periods: [] }],
+    [{ credit: true, credit_reference_id: "other" }],
   ])("is another with %j", (fields) => {
     expect(read(dutch(fields)).kept_sha256).not.toBe(kept_sha256);
+  });
+
+  test.each([
+    [{ address: "Dorpsstraat 1", city: "Elst", connector_id: "2" }, true],
+    [{ country: "nl", evse_id: "be-bec-e041503003" }, true],
+    [{ evse_uid: "3257" }, false],
+    [{ evse_id: "BE*BEC*E041503004" }, false],
+    // whether it counts
+    [{ country: "BEL" }, false],
+  ])("at %j: %s", (location, same) => {
+    expect(read(dutch({}, location)).kept_sha256 === kept_sha256).toBe(same);
   });
 });
 
@@ -286,9 +304,81 @@ test.each([[[example()]], [null], ["x"], [1], [undefined]])("no object: %#", (se
   expect(read(sent).refused).toBe("must be one CDR object");
 });
 
-test("a CDR of a pulled page that is nested too deeply is refused alone", () => {
-  const total_fixed_cost = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-  expect(readSent(dutch({ total_fixed_cost }))).toEqual({ refused: "is nested too deeply" });
+const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+
+describe("what is not used may be anything", () => {
+  test.each<[object, object?]>([
+    [{ meter_id: "" }],
+    [{ meter_id: {} }],
+    [{ meter_id: "x".repeat(256) }],
+    [{ credit: "", credit_reference_id: "" }],
+    [{ credit: false, credit_reference_id: " " }],
+    [{ signed_data: {} }],
+    [{ signed_data: "" }],
+    [{ signed_data: { signed_values: "x" } }],
+    [
+      {
+        signed_data: { signed_values: [null, {}, { signed_data: 1 }, { signed_data: "\u0000" }, { signed_data: "" }] },
+      },
+    ],
+    [{ charging_periods: {} }],
+    [{ charging_periods: "none" }],
+    [{ charging_periods: [null, 1, {}] }],
+    [{ charging_periods: [{ start_date_time: "2015-06-29T21:39:09Z" }] }],
+    [{ charging_periods: [{ dimensions: null }] }],
+    [{ charging_periods: [{ dimensions: [null, { type: 1, volume: 2 }] }] }],
+    [{ charging_periods: [{ dimensions: [{ type: "ENERGY", volume: "1" }] }] }],
+    [{ tariffs: "x" }],
+    [{ auth_method: "\ud800", currency: 1, total_cost: "4", total_time: null }],
+    [{ total_fixed_cost: deep, charging_periods: deep, x: deep }],
+    [{}, { evse_id: "" }],
+    [{}, { evse_id: "x".repeat(49) }],
+    [{}, { evse_uid: "" }],
+    [{}, { evse_uid: {} }],
+    [{}, { connector_standard: "", connector_power_type: 3, connector_id: 1, coordinates: "x", address: null }],
+  ])("%#", (fields, location) => {
+    const { kind, session } = read(dutch(fields, location));
+    expect(kind).toBe("session");
+    expect(session).toMatchObject({ wh: 15_342, flags: [], signed: [] });
+    expect(session.evse_uid ?? session.evse_id).toMatch(/^(3256|BE\*BEC\*E041503003)$/);
+  });
+
+  test("a name may be a number", () => {
+    expect(read(dutch({ meter_id: 77 }, { evse_uid: 3256 })).session).toMatchObject({
+      evse_uid: "3256",
+      meter_id: "77",
+    });
+  });
+});
+
+describe("one that cannot be read", () => {
+  test("keeps its words, without what names the card", () => {
+    const signed_data = { encoding_method: "OCMF", signed_values: [{ nature: "End", signed_data: "OCMF|{}" }] };
+    const sent = dutch({ total_energy: "x", signed_data, remark: "012345678" });
+    const { cdr_token, tariffs, remark, ...words } = sent;
+    expect(read(sent)).toEqual({
+      refused: "total_energy: Invalid input: expected number, received string",
+      party: "BE-BEC",
+      id: "12345",
+      words: { ...words, signed_data: { signed_values: [{ signed_data: "OCMF|{}" }] } },
+    });
+    expect([cdr_token, tariffs, remark]).not.toContain(undefined);
+  });
+
+  test.each([7, "x", null, undefined])("%s has none", (sent) => {
+    expect(read(sent)).toEqual({ refused: "must be one CDR object", words: null, party: null, id: null });
+  });
+
+  test("keeps words that can be stored", () => {
+    const { words, id } = read({
+      ...dutch({ id: "a\u0000b", party_id: 1e308 }),
+      country_code: "\ud800",
+      cdr_location: deep,
+    });
+    expect(id).toBeNull();
+    expect(words).toMatchObject({ total_energy: 15.342 });
+    expect(words).not.toHaveProperty("id");
+  });
 });
 
 test("whatever is sent is read or refused by a field, and no value is repeated", () => {

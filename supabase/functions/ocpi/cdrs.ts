@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readSent } from "#shared/domain/charging_in/ocpi/sent.ts";
+import { readCdr } from "#shared/domain/charging_in/ocpi/cdr.ts";
 import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
 import { parseJson } from "#shared/http/body.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
@@ -20,7 +20,7 @@ const locationOf = ({ environment }: PlatformRequest, party: string, id: string)
 
 export async function receiveCdr(asked: PlatformRequest) {
   const { request, self, text, call } = asked;
-  const read = readSent(parseJson(text, MAX_LEVELS));
+  const read = readCdr(parseJson(text, MAX_LEVELS));
   const sent_sha256 = createHash("sha256").update(text).digest("hex");
   const to = partyIn(request, "to");
   const cdr =

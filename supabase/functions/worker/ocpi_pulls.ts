@@ -74,7 +74,7 @@ async function readPages(
   result: PullResult,
   outgoing?: Outgoing,
 ): Promise<boolean | null> {
-  const { isDeeper, Platform, PlatformFault, readSent } = await import("./ocpi_page.ts");
+  const { isDeeper, Platform, PlatformFault, readCdr } = await import("./ocpi_page.ts");
   const token = openTheirToken(environment, pull.owner_id, pull.their_token);
   const platform = new Platform(pull.versions_url, pull.origins, token, environment.config, outgoing);
   let { offset } = pull;
@@ -103,7 +103,7 @@ async function readPages(
       if (!inTime()) return false;
       const part: unknown[] = data.slice(from, from + LIMIT);
       offset += part.length;
-      const cdrs = part.map((cdr, place) => ({ place, ...readSent(cdr), sent_sha256 }));
+      const cdrs = part.map((cdr, place) => ({ place, ...readCdr(cdr), sent_sha256 }));
       const { leased, faulty, stale } = JSON.parse(
         await call("take_pulled_cdrs", {
           partner_id: pull.partner_id,

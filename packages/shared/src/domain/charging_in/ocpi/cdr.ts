@@ -1,12 +1,16 @@
 /**
  * Reads a CDR of OCPI 2.2.1 (module `cdrs`, document 2.2.1-d2): what it says about a charging session, for
- * `private.store_client_sessions`. It knows no database and no connection. Only the fields that we use must be right.
+ * `private.store_client_sessions`. It knows no database and no connection. Only the fields that we use must be right:
+ * any other costs at most a check.
  */
 import { createHash } from "node:crypto";
 import { z } from "#shared/foundation/zod.ts";
 import { wattHours } from "#shared/values/energy.ts";
-import { isPlain } from "#shared/values/text.ts";
+import { isPlain, storable } from "#shared/values/text.ts";
 import { type Kept, keep } from "../kept.ts";
+
+/** An EVSE id as names of chargers are compared. */
+const bareEvse = (evse_id: string | null) => evse_id?.replace(/[*\s-]/g, "") ?? null;
 
 /** The specification's sign for "there is none", where a field is required. */
 const NONE = "#NA";
@@ -19,7 +23,18 @@ const id = (longest: number) =>
     .refine((value) => value.length >= 1 && value.length <= longest, `must have 1 to ${longest} characters`)
     .refine(isPlain, "must not contain control characters");
 
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? null);
+/** An optional CiString; null if it is empty, or none that can be used. */
+const name = (longest: number) =>
+  z
+    .unknown()
+    .optional()
+    .transform((value) => id(longest).safeParse(Number.isSafeInteger(value) ? `${value}` : value).data ?? null);
+
+/** Null if it is not there, or a text without a sign. */
+const optional = <T extends z.ZodType>(schema: T) =>
+  z
+    .preprocess((value) => (typeof value === "string" && !value.trim() ? null : value), schema.nullish())
+    .transform((value) => value ?? null);
 
 /** Year, month and day, also without leading zeros; then a time and a zone. Both may be missing. */
 const DATE_TIME =
@@ -55,26 +70,28 @@ const dateTime = () =>
 /** More than a charger can give in a month. */
 const MOST_KWH = 1_000_000;
 
+const Ids = z.object({
+  country_code: id(2).pipe(z.string().regex(/^[A-Z]{2}$/, "must be two letters, such as NL")),
+  party_id: id(3).pipe(z.string().regex(/^[A-Z0-9]{3}$/, "must be three letters or digits, such as TNM")),
+  id: id(39),
+});
+
 const Cdr = z
   .object(
     {
-      country_code: id(2).pipe(z.string().regex(/^[A-Z]{2}$/, "must be two letters, such as NL")),
-      party_id: id(3).pipe(z.string().regex(/^[A-Z0-9]{3}$/, "must be three letters or digits, such as TNM")),
-      id: id(39),
+      ...Ids.shape,
       start_date_time: dateTime(),
       end_date_time: dateTime(),
       total_energy: z.number(),
       cdr_location: z.object({
-        country: id(3),
-        evse_uid: optional(id(48)),
-        evse_id: optional(id(48)),
-        connector_power_type: optional(z.string()),
+        country: id(60),
+        evse_uid: name(48),
+        evse_id: name(48),
+        connector_power_type: z.unknown().optional(),
       }),
-      meter_id: optional(id(255)),
-      charging_periods: optional(
-        z.array(z.object({ dimensions: z.array(z.object({ type: z.string(), volume: z.number() })) })),
-      ),
-      signed_data: optional(z.object({ signed_values: z.array(z.object({ signed_data: z.string() })) })),
+      meter_id: name(255),
+      charging_periods: z.unknown().optional(),
+      signed_data: z.unknown().optional(),
       credit: optional(z.boolean()),
       credit_reference_id: optional(id(39)),
     },
@@ -142,18 +159,13 @@ const KEPT = {
   last_updated: true,
 } as const satisfies Kept;
 
+/** What we keep of one that cannot be read: what a later reading may need. */
+const WORDS = { ...KEPT, signed_data: { signed_values: { signed_data: true } } } as const satisfies Kept;
+
 type Json = Readonly<Record<string, unknown>>;
 
-/** May differ between two tellings of one CDR. */
-const isIncidental = (name: string) => name === "last_updated" || name === "currency" || name.endsWith("_cost");
-
-/** The same text for the same content, in whatever order its fields come. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : inner,
-  );
+/** As `NLD`, which the specification wants, and as platforms write it. */
+const DUTCH = new Set(["NLD", "NL", "NEDERLAND", "NETHERLANDS", "THE NETHERLANDS"]);
 
 /** A CDR, as much of it as is ours to know. Ids are in upper case. */
 type ReadCdr = {
@@ -163,7 +175,7 @@ type ReadCdr = {
   id: string;
   /** What is kept of it. Personal data: the address of a home charger. */
   document: Json;
-  /** SHA-256, in hex, of what must stay the same when a CDR of this id comes again: `document` without costs and `last_updated`. */
+  /** SHA-256, in hex, of what must stay the same when a CDR of this id comes again: charger, times, energy and credit. */
   kept_sha256: string;
 } & (
   | { kind: "session"; session: CdrSession }
@@ -192,69 +204,77 @@ type CdrSession = {
   signed: string[];
 };
 
+/** The objects of a list; none if it is no list. */
+const objectsIn = (list: unknown): Json[] =>
+  Array.isArray(list) ? list.filter((each) => typeof each === "object" && each !== null) : [];
+
 /** Whether the energy of all periods, if each tells it, is further from the total than 1 % and 0.1 kWh. */
-function disagrees(kwh: number, periods: { dimensions: { type: string; volume: number }[] }[]): boolean {
-  const volumes = periods.map(({ dimensions }) => dimensions.find(({ type }) => type === "ENERGY")?.volume);
-  if (volumes.length === 0 || volumes.includes(undefined)) return false;
-  const sum = volumes.reduce<number>((all, volume) => all + (volume ?? 0), 0);
+function disagrees(kwh: number, periods: unknown): boolean {
+  const volumes = objectsIn(periods).map(
+    ({ dimensions }) => objectsIn(dimensions).find(({ type }) => type === "ENERGY")?.volume,
+  );
+  if (volumes.length === 0 || !volumes.every((volume) => typeof volume === "number")) return false;
+  const sum = volumes.reduce((all, volume) => all + volume, 0);
   return Math.abs(sum - kwh) > Math.max(0.1, kwh * 0.01);
 }
 
-/**
- * Where a number stands that nobody measures: the database writes out each of the 308 digits of 1e308. Noise of a sum,
- * such as 5.6e-17, is none.
- */
-function absurdNumber(kept: unknown, path: string[] = []): string | undefined {
-  if (typeof kept === "number") {
-    const size = Math.abs(kept);
-    return size > 1e15 || (size > 0 && size < 1e-30) ? path.join(".") : undefined;
-  }
-  if (typeof kept !== "object" || kept === null) return undefined;
-  for (const [name, inner] of Object.entries(kept)) {
-    const found = absurdNumber(inner, [...path, name]);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** The signed texts that can be stored. */
+const signedIn = (signed_data: unknown): string[] =>
+  objectsIn((signed_data as Json | null | undefined)?.signed_values).flatMap(({ signed_data: text }) =>
+    typeof text === "string" && text !== "" && storable(text) === text ? [text] : [],
+  );
+
+/** A CDR that cannot be read. */
+type UnreadCdr = {
+  /** The field and what is wrong with it, for `status_message` of status code 2001. It repeats no value. */
+  refused: string;
+  /** What is kept of it, signed texts too; null where it is no object. */
+  words: unknown;
+  /** Null where these cannot be read either. */
+  party: string | null;
+  id: string | null;
+};
+
+function unread(sent: unknown, { issues }: z.ZodError): UnreadCdr {
+  const [issue] = issues;
+  const known = Ids.safeParse(sent).data;
+  return {
+    refused: [issue?.path.join("."), issue?.message].filter(Boolean).join(": "),
+    words: keep(sent, WORDS) ?? null,
+    party: known ? `${known.country_code}-${known.party_id}` : null,
+    id: known?.id ?? null,
+  };
 }
 
-/**
- * Reads a CDR as JSON.parse gave it.
- * @returns the CDR, or `refused`: the field and what is wrong with it, for `status_message` of status code 2001. It repeats no value.
- */
-export function readCdr(sent: unknown): ReadCdr | { refused: string } {
+/** Reads a CDR as JSON.parse gave it. */
+export function readCdr(sent: unknown): ReadCdr | UnreadCdr {
   const { data, error } = Cdr.safeParse(sent, {
     error: ({ code, input }) => (code === "invalid_type" && input === undefined ? "is missing" : undefined),
   });
-  if (!data) {
-    const [issue] = error.issues;
-    return { refused: [issue?.path.join("."), issue?.message].filter(Boolean).join(": ") };
-  }
-  const { cdr_location: location, total_energy, meter_id } = data;
-  const kept = keep(sent, KEPT) as Json;
-  const absurd = absurdNumber(kept);
-  if (absurd !== undefined) return { refused: `${absurd}: is no number that can be kept` };
-  const { country_code, party_id, id, start_date_time, end_date_time } = data;
-  // the same CDR may come with its ids in other case and its times in another notation
-  const told = { ...kept, country_code, party_id, id, start_date_time, end_date_time };
-  const lasting = Object.entries(told).filter(([name]) => !isIncidental(name));
-  const read = {
-    party: `${country_code}-${party_id}`,
-    id,
-    document: kept,
-    kept_sha256: createHash("sha256")
-      .update(canonical(Object.fromEntries(lasting)))
-      .digest("hex"),
-  };
-  if (data.credit_reference_id !== null) return { ...read, kind: "credit", credit_of: data.credit_reference_id };
-  if (location.evse_uid === NONE) return { ...read, kind: "nothing", reason: "reservation" };
+  if (!data) return unread(sent, error);
+  const { country_code, party_id, id, start_date_time, end_date_time, total_energy, meter_id } = data;
+  const { evse_uid, evse_id, country, connector_power_type: power } = data.cdr_location;
+  const document = keep(sent, KEPT) as Json;
   const wh = wattHours(String(total_energy), 3);
+  const abroad = !DUTCH.has(country);
+  // of a second telling the notation may be another, and whatever is not used
+  const lasting =
+    data.credit_reference_id === null
+      ? [start_date_time?.slice(0, 19), end_date_time?.slice(0, 19), wh, evse_uid, bareEvse(evse_id), meter_id, abroad]
+      : [data.credit_reference_id];
+  const party = `${country_code}-${party_id}`;
+  const kept_sha256 = createHash("sha256")
+    .update(JSON.stringify([party, id, ...lasting]))
+    .digest("hex");
+  const read = { party, id, document, kept_sha256 };
+  if (data.credit_reference_id !== null) return { ...read, kind: "credit", credit_of: data.credit_reference_id };
+  if (evse_uid === NONE) return { ...read, kind: "nothing", reason: "reservation" };
   if (!wh) return { ...read, kind: "nothing", reason: "no_energy" };
 
   const named = (name: string, value: string | null) => (value === null || value === NONE ? {} : { [name]: value });
-  const power = location.connector_power_type;
   const flags: CdrSession["flags"] = [];
-  if (location.country !== "NLD" && location.country !== "NL") flags.push("abroad");
-  if (disagrees(total_energy, data.charging_periods ?? [])) flags.push("meter_disagrees");
+  if (abroad) flags.push("abroad");
+  if (disagrees(total_energy, data.charging_periods)) flags.push("meter_disagrees");
   const session: CdrSession = {
     source: "ocpi",
     external_id: `${read.party}:${read.id}`,
@@ -262,13 +282,13 @@ export function readCdr(sent: unknown): ReadCdr | { refused: string } {
     started_at: start_date_time,
     ended_at: end_date_time,
     wh,
-    ...named("evse_uid", location.evse_uid),
-    ...named("evse_id", location.evse_id),
+    ...named("evse_uid", evse_uid),
+    ...named("evse_id", evse_id),
     ...named("meter_id", meter_id),
-    ...(power ? { power_type: power.toUpperCase().startsWith("DC") ? "DC" : "AC" } : {}),
+    ...(power && typeof power === "string" ? { power_type: power.toUpperCase().startsWith("DC") ? "DC" : "AC" } : {}),
     flags,
-    document: kept,
-    signed: (data.signed_data?.signed_values ?? []).map(({ signed_data }) => signed_data),
+    document,
+    signed: signedIn(data.signed_data),
   };
   return { ...read, kind: "session", session };
 }
