@@ -2366,6 +2366,7 @@ create table core.ocpi_connections (
   origins                 text[]      not null default '{}',
   parties                 text[]      not null default '{}',
   added_parties           text[]      not null default '{}',
+  hubs                    text[]      not null default '{}',
   token_hash              bytea,
   previous_token_hash     bytea,
   previous_until          timestamptz,
@@ -2373,6 +2374,8 @@ create table core.ocpi_connections (
   registration_until      timestamptz,
   their_token_ciphertext  text,
   their_token_key_id      text,
+  plain_token             boolean     not null default false,
+  hint                    text,
   registered_at           timestamptz,
   push_seen_at            timestamptz,
   taken                   bigint      not null default 0,
@@ -2382,6 +2385,7 @@ create table core.ocpi_connections (
   pulled_to               timestamptz,
   pull_from               timestamptz,
   pull_until              timestamptz,
+  pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
   pull_due_at             timestamptz,
@@ -2389,6 +2393,7 @@ create table core.ocpi_connections (
   pull_lease_until        timestamptz,
   failing_since           timestamptz,
   last_error              text,
+  last_error_detail       text,
   warned                  boolean     not null default false,
   created_at              timestamptz not null default private.now(),
   constraint ocpi_connections_pkey primary key (partner_id, owner_id),
@@ -2410,6 +2415,11 @@ comment on column core.ocpi_connections.parties is
 comment on column core.ocpi_connections.previous_token_hash is
   'The token that PUT replaced. It ends when the new one is used, or at previous_until: the answer with the new one '
   'may be lost.';
+comment on column core.ocpi_connections.hubs is
+  'The HUB roles of their credentials: they may pass on CDRs of the parties, and send none of their own.';
+comment on column core.ocpi_connections.plain_token is 'They take their token as it is only, not in base64.';
+comment on column core.ocpi_connections.hint is
+  'What their credentials or details lack to get CDRs from them, for the operator.';
 comment on column core.ocpi_connections.registration_token_hash is
   'Opens versions and credentials until registration_until, and one registration.';
 comment on column core.ocpi_connections.taken is
@@ -2417,7 +2427,10 @@ comment on column core.ocpi_connections.taken is
 comment on column core.ocpi_connections.pulled_to is
   'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and '
   'is at pull_offset.';
+comment on column core.ocpi_connections.pull_party is
+  'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
+comment on column core.ocpi_connections.last_error_detail is 'What we saw of their answer.';
 -- serves: admission
 create index ocpi_connections_token on core.ocpi_connections (token_hash) where token_hash is not null;
 create index ocpi_connections_previous on core.ocpi_connections (previous_token_hash)
@@ -23495,7 +23508,8 @@ as $$
         'registered_at', private.iso(link.registered_at),
     'pushed_at', private.iso(link.push_seen_at), 'pulled_to', private.iso(link.pulled_to), 'cdrs_taken', link.taken,
         'cdrs_refused', link.refused,
-    'last_refusal', link.last_refusal, 'failing_since', private.iso(link.failing_since), 'last_error', link.last_error)
+    'last_refusal', link.last_refusal, 'failing_since', private.iso(link.failing_since), 'last_error', link.last_error,
+    'last_error_detail', link.last_error_detail, 'hint', link.hint)
   from core.partners p join core.oauth_clients c on c.id = link.owner_id
   where p.id = link.partner_id
 $$;
@@ -23566,8 +23580,8 @@ begin
   return json_build_object('changed', true, 'connection', private.ocpi_row(link));
 end $$;
 comment on function ops.ocpi_settle(jsonb) is
-  'Ends a registration that we began: {client, token_hash, versions_url, cdrs_url, parties, their_token} to {changed, '
-  'connection}. token_hash is that of ops.ocpi_add.';
+  'Ends a registration that we began: {client, token_hash, versions_url, cdrs_url, parties, hubs, plain_token, '
+  'hint?, their_token} to {changed, connection}. token_hash is that of ops.ocpi_add.';
 
 create function ops.ocpi_list(input jsonb) returns json
 language sql stable security definer
@@ -23596,6 +23610,7 @@ begin
                                                          c.pulled_to - interval '48 hours') else c.pull_from end,
          pull_until = case when input ? 'from' then null else c.pull_until end,
              pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
+         pull_party = case when input ? 'from' then null else c.pull_party end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
@@ -23696,6 +23711,8 @@ begin
                l.versions_url, 'cdrs_url', l.cdrs_url,
            'origins', l.origins, 'their_token', json_build_object('ciphertext', l.their_token_ciphertext,
                                                                   'key_id', l.their_token_key_id),
+           -- a hub that is named as the receiver answers for all behind it
+           'plain_token', l.plain_token, 'parties', l.hubs || l.parties || l.added_parties, 'party', l.pull_party,
            'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset',
                l.pull_offset)), '[]') into pulls
     from leased l;
@@ -23718,7 +23735,7 @@ language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
   'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, '
-  'their_token, date_from, date_to, offset}].';
+  'their_token, plain_token, parties, party, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
 
 -- The connection of a lease, locked, and the transaction narrowed to its client; null if another worker has it by now.
@@ -23747,17 +23764,18 @@ begin
     return json_build_object('leased', false);
   end if;
   results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+  -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
-  update core.ocpi_connections c set pull_offset = (input ->> 'offset')::int, pull_pages = stale,
-      pull_lease_until = private.now() + interval '60 seconds'
+  update core.ocpi_connections c set pull_party = input ->> 'party',
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
                            'faulty', (select count(*) from jsonb_array_elements(results) r
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, offset} to {leased, stale, '
-  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to '
+  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -23797,6 +23815,7 @@ begin
                           then c.pull_until - interval '48 hours'
                           when whole then null else c.pull_from end,
          pull_until = case when whole then null else c.pull_until end,
+         pull_party = case when whole then null else c.pull_party end,
          pull_offset = case when whole then 0 else c.pull_offset end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
@@ -23804,7 +23823,7 @@ begin
                             when not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
-             last_error = error,
+             last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,
          warned = error is not null and (c.warned or warn)
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -23824,8 +23843,8 @@ language sql security definer
 as $$ select private.act_as(caller,
                             'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
 comment on function api.settle_ocpi_pull(jsonb, jsonb) is
-  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, operator} to {settled}. operator is an '
-  'address to warn too.';
+  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, saw?, operator} to {settled}. operator '
+  'is an address to warn too.';
 grant execute on function api.settle_ocpi_pull(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/sources/ocpi/register.sql
@@ -23860,8 +23879,8 @@ comment on function api.read_ocpi_registration(jsonb, jsonb) is
   'Before a platform is asked for its endpoints: {method} to {owner_id, origins}. Refuses with ocpi_method POST when '
   'it is registered, and PUT when it is not.';
 
--- Stores what both sides agreed: {versions_url, cdrs_url, parties, token_hash, their_token: {ciphertext, key_id}}. What
--- it has since its last pull comes at once.
+-- Stores what both sides agreed: {versions_url, cdrs_url, parties, hubs, plain_token, hint?, token_hash, their_token:
+-- {ciphertext, key_id}}. What it has since its last pull comes at once.
 create function private.settle_ocpi(link core.ocpi_connections, input jsonb) returns core.ocpi_connections
 language plpgsql
 as $$
@@ -23871,6 +23890,8 @@ begin
   update core.ocpi_connections c
      set status = 'registered', versions_url = input ->> 'versions_url', cdrs_url = input ->> 'cdrs_url',
          parties = array(select jsonb_array_elements_text(input -> 'parties')),
+         hubs = array(select jsonb_array_elements_text(input -> 'hubs')),
+         plain_token = (input ->> 'plain_token')::boolean, hint = input ->> 'hint',
          previous_token_hash = case when renewed then coalesce(c.previous_token_hash, c.token_hash) end,
          -- the hour begins with the first PUT: the old token cannot be held on to by asking again
          previous_until = case when renewed then coalesce(c.previous_until, private.now() + interval '1 hour') end,
@@ -23879,8 +23900,8 @@ begin
              their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null, failing_since = null,
-             last_error = null, warned = false
+         pull_party = null, pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null,
+         failing_since = null, last_error = null, last_error_detail = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   perform private.audit('ocpi.registered', link.owner_id, jsonb_build_object('parties', link.parties));
@@ -23907,8 +23928,8 @@ begin
   return json_build_object('registered', true);
 end $$;
 comment on function api.register_ocpi(jsonb, jsonb) is
-  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, token_hash, '
-  'their_token} to {registered}. A registration token does it once.';
+  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, hubs, '
+  'plain_token, hint?, token_hash, their_token} to {registered}. A registration token does it once.';
 
 -- Ends the tokens of both sides. What was sent stays.
 create function private.end_ocpi(link core.ocpi_connections, status text) returns core.ocpi_connections
@@ -23955,7 +23976,7 @@ begin
                  private.iso(c.pulled_to),
              'cdrs_taken', coalesce(c.taken, 0), 'cdrs_refused', coalesce(c.refused, 0), 'last_refusal', c.last_refusal,
              'last_refused_at', private.iso(c.last_refused_at), 'failing_since', private.iso(c.failing_since),
-                 'last_error', c.last_error)
+                 'last_error', c.last_error, 'last_error_detail', c.last_error_detail)
       from (values (private.partner_id(), private.client_id())) self (partner_id, client_id)
       left join core.ocpi_connections c on c.partner_id = self.partner_id and c.owner_id = self.client_id);
 end $$;
@@ -24142,7 +24163,7 @@ declare
 begin
   perform private.act_as(caller, 'ocpi');
   link := private.own_ocpi();
-  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties) then
+  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties || link.hubs) then
     input := jsonb_set(input, '{cdr,refused}', to_jsonb('OCPI-from-party-id: is not a party of this connection'::text));
   end if;
   update core.ocpi_connections c set push_seen_at = private.now()

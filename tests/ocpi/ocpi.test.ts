@@ -365,6 +365,40 @@ describe("§1 a platform registers", () => {
     }
   });
 
+  test.each<[Fault]>([["plain_only"], ["own_words"], ["slash"]])(
+    "field C5 a platform with %s registers and is read, from both sides",
+    async (fault) => {
+      platform.state.faults = new Set([fault]);
+      if (fault === "own_words")
+        platform.state.roles = platform.state.roles.map((role) => ({ ...role, role: " cpo" })) as never;
+      const theirs = await registered();
+      const ours = await newClient();
+      const { err } = await operator(
+        `ocpi register --client ${ours.client.client_id} --url ${platform.origin}/ocpi/versions`,
+        "platform-token-A",
+      );
+      expect(err).toBe("");
+      for (const each of [theirs, ours]) {
+        platform.state.cdrs = [cdr(`${fault}-${each.evse_uid}`, each)];
+        await operator(`ocpi pull --client ${each.client.client_id} --from 2026-03-05`);
+        await pull();
+        const link = await linkOf(each);
+        expect(await month(each)).toEqual({ kwh: 10, sessions: 1 });
+        expect(link).toMatchObject({ plain_token: fault === "plain_only", parties: ["NL-TNM"], hint: null });
+      }
+    },
+  );
+
+  test("field C5 the operator is told why no CDRs can come", async () => {
+    platform.state.sends = false;
+    platform.state.roles = platform.state.roles.map((role) => ({ ...role, role: "EMSP" })) as never;
+    const made = await registered();
+    const listed = (await operator("ocpi list")).json.connections;
+    expect(listed.find(({ client_id }: { client_id: string }) => client_id === made.client.client_id).hint).toBe(
+      "no role CPO or HUB in their credentials: EMSP; no CDRS SENDER in their details: CREDENTIALS SENDER, CDRS RECEIVER",
+    );
+  });
+
   test("from our side the operator registers with the CPO's token", async () => {
     const made = await newClient();
     const sees: unknown[] = [];
@@ -661,6 +695,18 @@ describe("§1 a platform sends CDRs", () => {
     expect((await push(hub.token, cdr("h", hub))).code).toBe(2001);
     await operator(`ocpi party add nl-tnm --client ${hub.client.client_id}`);
     expect((await push(hub.token, cdr("h", hub))).code).toBe(1000);
+    // the hub may name itself as the sender; what it sends is of a party all the same
+    const from = { "OCPI-from-country-code": "nl", "OCPI-from-party-id": "hub" };
+    const passed = await push(hub.token, cdr("of-the-hub", hub), {
+      ...from,
+      "OCPI-to-country-code": "NL",
+      "OCPI-to-party-id": "ERE",
+    });
+    expect(passed.code).toBe(1000);
+    expect(["from", "to"].map((side) => passed.headers.get(`ocpi-${side}-party-id`))).toEqual(["ERE", "HUB"]);
+    expect((await push(hub.token, cdr("h2", hub, { party_id: "HUB" }), from)).code).toBe(2001);
+    expect((await push(made.token, cdr("h3", made), from)).code).toBe(2001);
+    expect((await ask("/versions", { token: hub.token, headers: from })).headers.get("ocpi-from-party-id")).toBeNull();
     // they stay when it renews its credentials
     const { data } = await cred(hub.token, { method: "PUT", body: platform.credentials() });
     expect((await push(data.token, cdr("h", hub))).code).toBe(1000);
@@ -856,6 +902,125 @@ describe("§1 CDRs are read from a platform", () => {
     // the third's broken fields are not used
     expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
     expect(await linkOf(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
+  });
+
+  test.each<[string, Fault[]]>([
+    ["as the specification says", []],
+    ["by Link alone", ["no_total"]],
+    ["without Link, counting each page", ["no_link", "total_of_page"]],
+    ["with neither", ["no_link", "no_total"]],
+    ["by a cursor of its own", ["cursor", "no_total"]],
+    ["with pages that are not full, or empty", ["filtered", "no_total"]],
+    ["404 after the last", ["no_link", "no_total", "404_at_end"]],
+    ["204 after the last", ["no_link", "no_total", "204_at_end"]],
+    ["400 after the last", ["400_at_end"]],
+    ["data: null after the last", ["no_link", "null_data"]],
+    ["no data after the last", ["no_link", "no_data"]],
+    ["with a slash", ["slash"]],
+    ["asked for a party", ["wants_routing"]],
+  ])("field C a platform that pages %s is read whole", async (_, faults) => {
+    platform.state.faults = new Set(faults);
+    const hidden = Array.from({ length: 6 }, (_, n) => cdr(`hidden-${n}`, made));
+    platform.state.cdrs = [...many(6).slice(0, 3), ...(faults.includes("filtered") ? hidden : []), ...many(6).slice(3)];
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    await readAll();
+    expect(await month(made)).toEqual({ kwh: 6, sessions: 6 });
+    expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW), taken: "6", refused: "0" });
+  });
+
+  test.each<[Fault]>([["null_data"], ["no_data"]])(
+    "field C6 a list that is empty at once is read whole: %s",
+    async (fault) => {
+      platform.state.faults = new Set([fault]);
+      await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+      await readAll();
+      expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW) });
+    },
+  );
+
+  test("field C2 each party is asked for in turn, where the platform shows one at a time", async () => {
+    platform.state.roles = ["TNM", "OTH", "EMP"].map((party_id) => ({ ...platform.state.roles[0], party_id })) as never;
+    const several = await registered();
+    const asked = () => platform.asked.filter(({ path }) => path.endsWith("/cdrs")).map(({ route }) => route);
+    const [one, other, third] = ["TNM", "OTH", "OTH"].map((party_id, n) =>
+      cdr(`several-${n}`, several, {
+        party_id,
+        start_date_time: `2026-03-1${n}T18:00:00Z`,
+        end_date_time: `2026-03-1${n}T20:00:00Z`,
+      }),
+    );
+    platform.state.cdrs = [one, other, third];
+    platform.state.faults = new Set<Fault>(["one_party"]);
+    const pullFrom = () => operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    await pullFrom();
+    // a worker that stops between two parties goes on with the second
+    await pull(undefined, (name, input) => {
+      if (name === "take_pulled_cdrs" && (input as { party: string }).party === "NL-OTH") throw new Error("stop");
+    });
+    await world.row(
+      "update core.ocpi_connections set pull_lease_until = null, pull_due_at = $2 where owner_id = $1",
+      several.client.id,
+      NOW,
+    );
+    await pull();
+    expect(await month(several)).toEqual({ kwh: 30, sessions: 3 });
+    expect(new Set(asked())).toEqual(new Set(["NL-ERE NL-TNM", "NL-ERE NL-OTH", "NL-ERE NL-EMP"]));
+    expect(await linkOf(several)).toMatchObject({ pull_party: null, pulled_to: new Date(NOW) });
+    // one that shows all is asked once
+    platform.state.faults.clear();
+    platform.asked.length = 0;
+    await pullFrom();
+    await pull();
+    expect(new Set(asked())).toEqual(new Set(["NL-ERE NL-TNM"]));
+    expect(platform.asked.filter(({ path, route }) => !path.endsWith("/cdrs") && route !== "- -")).toEqual([]);
+  });
+
+  test("field C2 a hub is asked for all behind it", async () => {
+    platform.state.roles = [{ ...platform.state.roles[0], role: "Hub", country_code: "FR", party_id: "007" }] as never;
+    const hub = await registered();
+    await operator(`ocpi party add NL-TNM --client ${hub.client.client_id}`);
+    platform.state.cdrs = [cdr("behind", hub)];
+    await operator(`ocpi pull --client ${hub.client.client_id} --from 2026-03-05`);
+    platform.asked.length = 0;
+    await pull();
+    expect(await month(hub)).toEqual({ kwh: 10, sessions: 1 });
+    expect(new Set(platform.asked.map(({ route }) => route))).toContain("NL-ERE FR-007");
+    // it answered for NL-TNM too, so nobody else is asked
+    expect(await linkOf(hub)).toMatchObject({ hubs: ["FR-007"], parties: [], pull_party: null });
+  });
+
+  test("field C6 a failed pull says what it saw", async () => {
+    platform.state.faults = new Set<Fault>(["no_list"]);
+    await pull();
+    expect(await linkOf(made)).toMatchObject({ last_error: "no_list", last_error_detail: "an object of cdrs" });
+    for (const [fault, last_error, last_error_detail] of [
+      ["not_json", "not_json", "HTTP 200, text/html"],
+      ["no_envelope", "no_envelope", "a list"],
+      ["status_2001", "status_2001", "HTTP 200, application/json, status_code 2001"],
+      ["http_500", "http_500", "HTTP 500"],
+      ["gone", "http_404", expect.stringMatching(/^HTTP 404 on the first page: it may have moved/)],
+    ] as const) {
+      platform.state.faults = new Set(fault === "gone" ? [] : [fault]);
+      if (fault === "gone")
+        await world.row(
+          "update core.ocpi_connections set cdrs_url = cdrs_url || 's' where owner_id = $1",
+          made.client.id,
+        );
+      await operator(`ocpi pull --client ${made.client.client_id}`);
+      await pull();
+      expect(await linkOf(made), fault).toMatchObject({ last_error, last_error_detail });
+      const { body } = await world.get("/v1/ocpi", await made.client.token());
+      expect(body).toMatchObject({ last_error, last_error_detail });
+    }
+  });
+
+  test("field C4 a redirect elsewhere is followed by nobody", async () => {
+    platform.state.cdrs = many(1);
+    platform.state.faults = new Set<Fault>(["slash_elsewhere"]);
+    platform.asked.length = 0;
+    expect(await pull()).toMatchObject({ failed: 1 });
+    expect(await linkOf(made)).toMatchObject({ last_error: "redirect", last_error_detail: "HTTP 307" });
+    expect(platform.asked).toHaveLength(1);
   });
 
   test("platforms that page wrongly are read whole all the same", async () => {

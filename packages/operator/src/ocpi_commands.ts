@@ -3,8 +3,8 @@
 import { Argument, InvalidArgumentError, Option } from "commander";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import {
+  agreedWith,
   credentialsOf,
-  partiesOf,
   type Self,
   sealTheirToken,
   TheirCredentials,
@@ -56,24 +56,22 @@ async function register(input: Input, machine: Machine): Promise<OpsAnswer> {
   try {
     const asked = new Platform(String(input.url), origins as string[], theirs, host);
     const { credentials_url } = await asked.discover();
-    const { data } = await asked.send("POST", credentials_url, credentialsOf(self, token));
+    const { data } = await asked.send("POST", credentials_url, { body: credentialsOf(self, token) });
     const given = TheirCredentials.safeParse(data).data;
     if (!given) throw new PlatformFault("no_credentials");
     // what it lets us see may depend on the token, and the answer names its own URL
     const platform = new Platform(given.url, origins as string[], given.token, host);
-    const { cdrs_url } = await platform.discover();
+    const found = await platform.discover();
     return await call("ocpi_settle", {
       client: input.client,
       token_hash,
-      versions_url: given.url,
-      cdrs_url,
-      parties: partiesOf(given),
+      ...agreedWith(given, found, platform.plain),
       their_token: sealTheirToken(keys, String(owner_id), given.token),
     });
   } catch (error) {
     if (!(error instanceof PlatformFault)) throw error;
     throw new OperatorError(
-      `The platform did not register us: ${error.reason}. The connection stays invited; run the command again, or add.`,
+      `The platform did not register us: ${error.reason}${error.saw ? ` (${error.saw})` : ""}. The connection stays invited; run the command again, or add.`,
     );
   }
 }
@@ -130,7 +128,7 @@ export const OCPI_COMMANDS: Command[] = [
     ops: "ocpi_list",
     view: list(
       "connections",
-      "partner_slug client_id status parties pushed_at pulled_to cdrs_taken cdrs_refused last_refusal failing_since last_error",
+      "partner_slug client_id status parties pushed_at pulled_to cdrs_taken cdrs_refused last_refusal failing_since last_error last_error_detail hint",
     ),
   },
   {

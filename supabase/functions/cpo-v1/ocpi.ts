@@ -25,7 +25,11 @@ export const Connection = z
     }),
     last_refused_at: instant().nullable().meta({ description: "When that was" }),
     failing_since: instant().nullable().meta({ description: "Since when we cannot read its CDRs" }),
-    last_error: z.string().nullable().meta({ description: "Why, in a word", example: "timeout" }),
+    last_error: z.string().nullable().meta({ description: "Why, in a word", example: "http_404" }),
+    last_error_detail: z.string().nullable().meta({
+      description: "What we saw of its answer",
+      example: "HTTP 404, text/html on the first page: …",
+    }),
   })
   .meta({ id: "OcpiConnection" });
 

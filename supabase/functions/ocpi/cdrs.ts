@@ -1,18 +1,12 @@
 import { createHash } from "node:crypto";
 import { readCdr } from "#shared/domain/charging_in/ocpi/cdr.ts";
+import { partyIn } from "#shared/domain/charging_in/ocpi/routing.ts";
 import { cdrAsKept } from "#shared/domain/charging_in/ocpi/shown.ts";
 import { parseJson } from "#shared/http/body.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
 import { storable } from "#shared/values/text.ts";
 import { done, wrong } from "./envelope.ts";
 import type { PlatformRequest } from "./platform_request.ts";
-
-/** A party that a header names, such as NL-TNM; empty if it names none. */
-function partyIn({ headers }: Request, side: "from" | "to"): string {
-  const country = headers.get(`ocpi-${side}-country-code`) ?? "";
-  const party = headers.get(`ocpi-${side}-party-id`) ?? "";
-  return country || party ? `${country}-${party}`.toUpperCase() : "";
-}
 
 /** What a sender reads back: the same for the same CDR, whatever the case of its ids. */
 const locationOf = ({ environment }: PlatformRequest, party: string, id: string) =>
@@ -22,10 +16,10 @@ export async function receiveCdr(asked: PlatformRequest) {
   const { request, self, text, call } = asked;
   const read = readCdr(parseJson(text, MAX_LEVELS));
   const sent_sha256 = createHash("sha256").update(text).digest("hex");
-  const to = partyIn(request, "to");
+  const to = partyIn(request.headers, "to");
   const cdr =
     to && to !== self ? { place: 0, refused: "OCPI-to-party-id: is not us" } : { place: 0, ...read, sent_sha256 };
-  const result = JSON.parse(await call("take_cdr", { cdr, from: partyIn(request, "from") }));
+  const result = JSON.parse(await call("take_cdr", { cdr, from: partyIn(request.headers, "from") }));
   if (result.status === "refused") return wrong(result.reason);
   if ("refused" in read) return wrong(read.refused);
   const answer = done();

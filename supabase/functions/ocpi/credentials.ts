@@ -1,10 +1,11 @@
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import {
+  agreedWith,
   credentialsOf,
-  partiesOf,
   sealTheirToken,
   TheirCredentials,
 } from "#shared/domain/charging_in/ocpi/credentials.ts";
+import type { Endpoints, Platform as PlatformType } from "#shared/domain/charging_in/ocpi/platform.ts";
 import { parseJson } from "#shared/http/body.ts";
 import { ruleText } from "#shared/http/rules.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
@@ -36,9 +37,11 @@ export const register = (method: "POST" | "PUT") => async (asked: PlatformReques
   }
   const { owner_id, origins } = JSON.parse(await call("read_ocpi_registration", { method }));
   const { Platform, PlatformFault } = await import("#shared/domain/charging_in/ocpi/platform.ts");
-  let cdrs_url: string | null;
+  let platform: PlatformType;
+  let found: Endpoints;
   try {
-    ({ cdrs_url } = await new Platform(sent.data.url, origins, sent.data.token, environment.config).discover());
+    platform = new Platform(sent.data.url, origins, sent.data.token, environment.config);
+    found = await platform.discover();
   } catch (error) {
     if (!(error instanceof PlatformFault)) throw error;
     note({ platform: error.reason });
@@ -48,13 +51,11 @@ export const register = (method: "POST" | "PUT") => async (asked: PlatformReques
   await call("register_ocpi", {
     method,
     called_with: tokens.map(hashSecret),
-    versions_url: sent.data.url,
-    cdrs_url,
-    parties: partiesOf(sent.data),
+    ...agreedWith(sent.data, found, platform.plain),
     token_hash: hashSecret(token),
     their_token: sealTheirToken(environment, owner_id, sent.data.token),
   });
-  if (cdrs_url) environment.kick();
+  if (found.cdrs_url) environment.kick();
   return done(ours(asked, token));
 };
 

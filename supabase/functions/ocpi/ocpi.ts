@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { getPath } from "hono/utils/url";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { tokensIn } from "#shared/domain/charging_in/ocpi/credentials.ts";
+import { partyIn, routingOf } from "#shared/domain/charging_in/ocpi/routing.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { ApiError, type ErrorCode, isErrorCode } from "#shared/foundation/errors.ts";
@@ -138,7 +139,9 @@ function routes(environment: Environment): Hono {
       },
       failure,
     );
+    const isFunctional = ROUTES[path ?? ""]?.[request.method]?.scope === "cdrs";
     return answer.respond(environment.now(), {
+      ...(isFunctional ? routingOf({ from: self, to: partyIn(request.headers, "from") }) : {}),
       "X-Request-ID": theirs ?? asked.request_id,
       ...(correlation ? { "X-Correlation-ID": correlation } : {}),
     });

@@ -49,6 +49,11 @@ const Pull = z.object({
   cdrs_url: z.string(),
   origins: z.array(z.string()),
   their_token: Sealed,
+  plain_token: z.boolean(),
+  /** Whom to ask: hubs, which answer for all behind them, then each party. */
+  parties: z.array(z.string()),
+  /** Whose CDRs are read; null for the first of them. */
+  party: z.string().nullable(),
   date_from: z.string(),
   date_to: z.string(),
   offset: z.number(),

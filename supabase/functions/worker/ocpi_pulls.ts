@@ -14,6 +14,10 @@ const LIMIT = 100;
 /** The pages in a row that bring nothing new: a platform that sends more of them may never end. It is asked on a quarter of an hour later. */
 const MOST_STALE_PAGES = 1_000;
 
+const NOT_FOUND =
+  "on the first page: it may have moved its CDRs, hide them from our token, or answer so where it has none. Ask the CPO " +
+  "which, or have it register again.";
+
 /** What a test changes of our requests. */
 type Outgoing = { lookUp?: LookUp; patienceMs?: number };
 type PullResult = { pages: number; refused: number; failed: number };
@@ -51,21 +55,24 @@ async function readOn(
 ): Promise<void> {
   const { partner_id, owner_id, lease_id } = pull;
   const lease = { partner_id, owner_id, lease_id };
-  const settle = (outcome: { whole?: boolean; error?: string }) =>
+  const settle = (outcome: { whole?: boolean; error?: string; saw?: string | undefined }) =>
     call("settle_ocpi_pull", { ...lease, ...outcome, operator: environment.config.SUPPORT_EMAIL });
   try {
     const whole = await readPages(pull, environment, call, inTime, result, outgoing);
     if (whole !== null) await settle({ whole });
   } catch (error) {
     result.failed += 1;
-    const { reason, code } = error as { reason?: string; code?: string };
+    const { reason, saw, code } = error as { reason?: string; saw?: string; code?: string };
     const cause = reason === undefined ? describeCause(error) : {};
     environment.log({ level: "error", event: "ocpi_pull_failed", request_id, client_id: owner_id, reason, ...cause });
-    await settle({ error: reason ?? (code === "parked_limit" ? code : "our_failure") });
+    await settle({ error: reason ?? (code === "parked_limit" ? code : "our_failure"), saw });
   }
 }
 
-/** @returns whether the pass is whole; null if another worker has the lease. */
+/**
+ * Reads the CDRs of each party. A platform that shows those of several at once is asked for one only.
+ * @returns whether the pass is whole; null if another worker has the lease.
+ */
 async function readPages(
   pull: Pull,
   environment: Environment,
@@ -74,50 +81,111 @@ async function readPages(
   result: PullResult,
   outgoing?: Outgoing,
 ): Promise<boolean | null> {
-  const { isDeeper, Platform, PlatformFault, readCdr } = await import("./ocpi_page.ts");
-  const token = openTheirToken(environment, pull.owner_id, pull.their_token);
-  const platform = new Platform(pull.versions_url, pull.origins, token, environment.config, outgoing);
-  let { offset } = pull;
-  let before = "";
-  for (;;) {
-    if (!inTime()) return false;
+  const { partner_id, owner_id, lease_id, parties, plain_token: plain } = pull;
+  const { isDeeper, kindOf, Platform, PlatformFault, readCdr } = await import("./ocpi_page.ts");
+  const token = openTheirToken(environment, owner_id, pull.their_token);
+  const platform = new Platform(pull.versions_url, pull.origins, token, environment.config, { ...outgoing, plain });
+
+  /** null where it has no more. */
+  async function ask(to: string | undefined, offset: number, link: Map<string, string>, total: number | null) {
     // their own `Link: next` is not followed: behind a proxy it names a private host, and would carry the token there
     const url = new URL(pull.cdrs_url);
     const { date_from, date_to } = pull;
-    for (const [name, value] of Object.entries({ date_from, date_to, offset, limit: LIMIT }))
-      url.searchParams.set(name, String(value));
-    const { data, total, more, text } = await platform.send("GET", url.href);
-    if (!Array.isArray(data)) throw new PlatformFault("no_list");
-    result.pages += 1;
-    // the timestamp of an envelope differs each time
-    const page = createHash("sha256")
-      .update(JSON.stringify(data.map((cdr) => (isDeeper(cdr) ? "deep" : cdr))))
-      .digest("hex");
-    // one that ignores the offset has more than it shows
-    if (page === before && total !== null && offset < total) throw new PlatformFault("same_page");
-    if (data.length === 0 || page === before) return true;
-    before = page;
-    const sent_sha256 = createHash("sha256").update(text).digest("hex");
-    // some send all they have, whatever the limit: the database takes a hundred at a time
-    for (let from = 0; from < data.length; from += LIMIT) {
-      if (!inTime()) return false;
-      const part: unknown[] = data.slice(from, from + LIMIT);
-      offset += part.length;
-      const cdrs = part.map((cdr, place) => ({ place, ...readCdr(cdr), sent_sha256 }));
-      const { leased, faulty, stale } = JSON.parse(
-        await call("take_pulled_cdrs", {
-          partner_id: pull.partner_id,
-          owner_id: pull.owner_id,
-          lease_id: pull.lease_id,
-          cdrs,
-          offset,
-        }),
-      );
-      if (!leased) return null;
-      result.refused += faulty;
-      if (stale >= MOST_STALE_PAGES) throw new PlatformFault("too_many_pages");
+    const query = {
+      limit: LIMIT,
+      ...(link.size > 0 ? {} : { offset }),
+      ...Object.fromEntries(link),
+      date_from,
+      date_to,
+    };
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    try {
+      const answer = await platform.send("GET", url.href, { route: { from: environment.config.OCPI_PARTY, to } });
+      if (answer.data !== null && !Array.isArray(answer.data)) throw new PlatformFault("no_list", kindOf(answer.data));
+      return { ...answer, data: answer.data ?? [] };
+    } catch (error) {
+      if (!(error instanceof PlatformFault)) throw error;
+      const { reason, saw } = error;
+      if (reason === "http_404" && offset > 0) return null;
+      // some refuse an offset at the end of the list
+      if (total !== null && offset >= total && /^(http_(400|416|422)|status_2...)$/.test(reason)) return null;
+      if (reason === "http_404") throw new PlatformFault(reason, `${saw} ${NOT_FOUND}`);
+      throw error;
     }
-    // some count the CDRs of the page only
-    if (total !== null && offset >= total && !more) return true;
   }
+
+  /** @returns whether all is read, and whether CDRs of other parties were among it; null if another worker has the lease. */
+  async function readList(
+    party: string | undefined,
+    begin: number,
+  ): Promise<{ whole: boolean; mixed: boolean } | null> {
+    let offset = begin;
+    let link = new Map<string, string>();
+    let total: number | null = null;
+    let saysMore = false;
+    let mixed = false;
+    const pages = new Set<string>();
+    for (;;) {
+      if (!inTime()) return { whole: false, mixed };
+      const answer = await ask(party, offset, link, total);
+      if (answer === null) return { whole: true, mixed };
+      const { data, next, text } = answer;
+      total = answer.total;
+      // the timestamp of an envelope differs each time
+      const page = createHash("sha256")
+        .update(JSON.stringify(data.map((cdr) => (isDeeper(cdr) ? "deep" : cdr))))
+        .digest("hex");
+      if (data.length > 0) {
+        result.pages += 1;
+        if (pages.has(page)) {
+          // one that ignores the offset has more than it shows
+          if (saysMore || (total !== null && offset < total)) throw new PlatformFault("same_page");
+          return { whole: true, mixed };
+        }
+        pages.add(page);
+      }
+      const byCursor = link.size > 0 && !link.has("offset");
+      saysMore = next !== null;
+      link = linkedFrom(next, offset);
+      if (data.length === 0 && link.size === 0) return { whole: true, mixed };
+      const sent_sha256 = createHash("sha256").update(text).digest("hex");
+      // some send all they have, whatever the limit: the database takes a hundred at a time
+      for (let from = 0; from === 0 || from < data.length; from += LIMIT) {
+        if (!inTime()) return { whole: false, mixed };
+        const part = data.slice(from, from + LIMIT);
+        offset += part.length;
+        if (from + LIMIT >= data.length) offset = Number(link.get("offset") ?? offset);
+        const cdrs = part.map((cdr, place) => ({ place, ...readCdr(cdr), sent_sha256 }));
+        mixed ||= cdrs.some((cdr) => cdr.party !== null && cdr.party !== party);
+        const taken = await take({ cdrs, party, offset });
+        if (!taken.leased) return null;
+        result.refused += taken.faulty;
+        if (taken.stale >= MOST_STALE_PAGES) throw new PlatformFault("too_many_pages");
+      }
+      // a cursor has no number to go on by
+      if (byCursor && !saysMore) return { whole: true, mixed };
+    }
+  }
+  const take = async (page: { cdrs: object[]; party: string | undefined; offset: number }) =>
+    JSON.parse(await call("take_pulled_cdrs", { partner_id, owner_id, lease_id, ...page }));
+
+  let at = parties.indexOf(pull.party ?? "");
+  // the party that it was at may be gone: then it begins again
+  let offset = pull.party === null || at >= 0 ? pull.offset : 0;
+  for (at = Math.max(at, 0); ; at += 1) {
+    const read = await readList(parties[at], offset);
+    if (!read?.whole) return read === null ? null : false;
+    if (read.mixed || at + 1 >= parties.length) return true;
+    offset = 0;
+    if (!(await take({ cdrs: [], party: parties[at + 1], offset })).leased) return null;
+  }
+}
+
+/** What `Link` asks for beyond our own query; empty if it leads no further than the page that was read at this offset. */
+function linkedFrom(next: URLSearchParams | null, offset: number): Map<string, string> {
+  const link = new Map(next ?? []);
+  for (const own of ["date_from", "date_to", "limit"]) link.delete(own);
+  // without an offset it has a cursor of its own
+  const to = Number(link.get("offset") ?? offset + 1);
+  return Number.isInteger(to) && to > offset && to < 1e9 ? link : new Map();
 }

@@ -11,7 +11,8 @@ as $$
         'registered_at', private.iso(link.registered_at),
     'pushed_at', private.iso(link.push_seen_at), 'pulled_to', private.iso(link.pulled_to), 'cdrs_taken', link.taken,
         'cdrs_refused', link.refused,
-    'last_refusal', link.last_refusal, 'failing_since', private.iso(link.failing_since), 'last_error', link.last_error)
+    'last_refusal', link.last_refusal, 'failing_since', private.iso(link.failing_since), 'last_error', link.last_error,
+    'last_error_detail', link.last_error_detail, 'hint', link.hint)
   from core.partners p join core.oauth_clients c on c.id = link.owner_id
   where p.id = link.partner_id
 $$;
@@ -82,8 +83,8 @@ begin
   return json_build_object('changed', true, 'connection', private.ocpi_row(link));
 end $$;
 comment on function ops.ocpi_settle(jsonb) is
-  'Ends a registration that we began: {client, token_hash, versions_url, cdrs_url, parties, their_token} to {changed, '
-  'connection}. token_hash is that of ops.ocpi_add.';
+  'Ends a registration that we began: {client, token_hash, versions_url, cdrs_url, parties, hubs, plain_token, '
+  'hint?, their_token} to {changed, connection}. token_hash is that of ops.ocpi_add.';
 
 create function ops.ocpi_list(input jsonb) returns json
 language sql stable security definer
@@ -112,6 +113,7 @@ begin
                                                          c.pulled_to - interval '48 hours') else c.pull_from end,
          pull_until = case when input ? 'from' then null else c.pull_until end,
              pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
+         pull_party = case when input ? 'from' then null else c.pull_party end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id

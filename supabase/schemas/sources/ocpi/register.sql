@@ -28,8 +28,8 @@ comment on function api.read_ocpi_registration(jsonb, jsonb) is
   'Before a platform is asked for its endpoints: {method} to {owner_id, origins}. Refuses with ocpi_method POST when '
   'it is registered, and PUT when it is not.';
 
--- Stores what both sides agreed: {versions_url, cdrs_url, parties, token_hash, their_token: {ciphertext, key_id}}. What
--- it has since its last pull comes at once.
+-- Stores what both sides agreed: {versions_url, cdrs_url, parties, hubs, plain_token, hint?, token_hash, their_token:
+-- {ciphertext, key_id}}. What it has since its last pull comes at once.
 create function private.settle_ocpi(link core.ocpi_connections, input jsonb) returns core.ocpi_connections
 language plpgsql
 as $$
@@ -39,6 +39,8 @@ begin
   update core.ocpi_connections c
      set status = 'registered', versions_url = input ->> 'versions_url', cdrs_url = input ->> 'cdrs_url',
          parties = array(select jsonb_array_elements_text(input -> 'parties')),
+         hubs = array(select jsonb_array_elements_text(input -> 'hubs')),
+         plain_token = (input ->> 'plain_token')::boolean, hint = input ->> 'hint',
          previous_token_hash = case when renewed then coalesce(c.previous_token_hash, c.token_hash) end,
          -- the hour begins with the first PUT: the old token cannot be held on to by asking again
          previous_until = case when renewed then coalesce(c.previous_until, private.now() + interval '1 hour') end,
@@ -47,8 +49,8 @@ begin
              their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null, failing_since = null,
-             last_error = null, warned = false
+         pull_party = null, pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null,
+         failing_since = null, last_error = null, last_error_detail = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
   perform private.audit('ocpi.registered', link.owner_id, jsonb_build_object('parties', link.parties));
@@ -75,8 +77,8 @@ begin
   return json_build_object('registered', true);
 end $$;
 comment on function api.register_ocpi(jsonb, jsonb) is
-  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, token_hash, '
-  'their_token} to {registered}. A registration token does it once.';
+  'POST and PUT /ocpi/2.2.1/credentials: {method, called_with, versions_url, cdrs_url, parties, hubs, '
+  'plain_token, hint?, token_hash, their_token} to {registered}. A registration token does it once.';
 
 -- Ends the tokens of both sides. What was sent stays.
 create function private.end_ocpi(link core.ocpi_connections, status text) returns core.ocpi_connections
@@ -123,7 +125,7 @@ begin
                  private.iso(c.pulled_to),
              'cdrs_taken', coalesce(c.taken, 0), 'cdrs_refused', coalesce(c.refused, 0), 'last_refusal', c.last_refusal,
              'last_refused_at', private.iso(c.last_refused_at), 'failing_since', private.iso(c.failing_since),
-                 'last_error', c.last_error)
+                 'last_error', c.last_error, 'last_error_detail', c.last_error_detail)
       from (values (private.partner_id(), private.client_id())) self (partner_id, client_id)
       left join core.ocpi_connections c on c.partner_id = self.partner_id and c.owner_id = self.client_id);
 end $$;

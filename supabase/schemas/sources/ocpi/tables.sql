@@ -9,6 +9,7 @@ create table core.ocpi_connections (
   origins                 text[]      not null default '{}',
   parties                 text[]      not null default '{}',
   added_parties           text[]      not null default '{}',
+  hubs                    text[]      not null default '{}',
   token_hash              bytea,
   previous_token_hash     bytea,
   previous_until          timestamptz,
@@ -16,6 +17,8 @@ create table core.ocpi_connections (
   registration_until      timestamptz,
   their_token_ciphertext  text,
   their_token_key_id      text,
+  plain_token             boolean     not null default false,
+  hint                    text,
   registered_at           timestamptz,
   push_seen_at            timestamptz,
   taken                   bigint      not null default 0,
@@ -25,6 +28,7 @@ create table core.ocpi_connections (
   pulled_to               timestamptz,
   pull_from               timestamptz,
   pull_until              timestamptz,
+  pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
   pull_due_at             timestamptz,
@@ -32,6 +36,7 @@ create table core.ocpi_connections (
   pull_lease_until        timestamptz,
   failing_since           timestamptz,
   last_error              text,
+  last_error_detail       text,
   warned                  boolean     not null default false,
   created_at              timestamptz not null default private.now(),
   constraint ocpi_connections_pkey primary key (partner_id, owner_id),
@@ -53,6 +58,11 @@ comment on column core.ocpi_connections.parties is
 comment on column core.ocpi_connections.previous_token_hash is
   'The token that PUT replaced. It ends when the new one is used, or at previous_until: the answer with the new one '
   'may be lost.';
+comment on column core.ocpi_connections.hubs is
+  'The HUB roles of their credentials: they may pass on CDRs of the parties, and send none of their own.';
+comment on column core.ocpi_connections.plain_token is 'They take their token as it is only, not in base64.';
+comment on column core.ocpi_connections.hint is
+  'What their credentials or details lack to get CDRs from them, for the operator.';
 comment on column core.ocpi_connections.registration_token_hash is
   'Opens versions and credentials until registration_until, and one registration.';
 comment on column core.ocpi_connections.taken is
@@ -60,7 +70,10 @@ comment on column core.ocpi_connections.taken is
 comment on column core.ocpi_connections.pulled_to is
   'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and '
   'is at pull_offset.';
+comment on column core.ocpi_connections.pull_party is
+  'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
+comment on column core.ocpi_connections.last_error_detail is 'What we saw of their answer.';
 -- serves: admission
 create index ocpi_connections_token on core.ocpi_connections (token_hash) where token_hash is not null;
 create index ocpi_connections_previous on core.ocpi_connections (previous_token_hash)

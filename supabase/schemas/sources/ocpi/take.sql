@@ -176,7 +176,7 @@ declare
 begin
   perform private.act_as(caller, 'ocpi');
   link := private.own_ocpi();
-  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties) then
+  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties || link.hubs) then
     input := jsonb_set(input, '{cdr,refused}', to_jsonb('OCPI-from-party-id: is not a party of this connection'::text));
   end if;
   update core.ocpi_connections c set push_seen_at = private.now()

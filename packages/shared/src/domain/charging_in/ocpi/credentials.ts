@@ -4,37 +4,59 @@ import { Buffer } from "node:buffer";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
+import type { Endpoints } from "./platform.ts";
 
 type Keys = Parameters<typeof seal>[0];
 
 /** Platforms send CDRs to an eMSP only, so that is our role. */
 const ROLE = "EMSP";
 
-/** What a platform answers, or sends, as its Credentials object. */
-export const TheirCredentials = z.object({
-  token: z.string().regex(/^[\x21-\x7e]{1,64}$/, "must be 1 to 64 printable characters"),
-  url: z.string(),
-  roles: z
-    .array(
-      z.object({
-        role: z.string(),
-        party_id: z.string().regex(/^[A-Za-z0-9]{3}$/, "must be three letters or digits"),
-        country_code: z.string().regex(/^[A-Za-z]{2}$/, "must be two letters"),
-      }),
-    )
-    .min(1)
-    .max(100),
-});
+/** What a platform answers, or sends, as its Credentials object; some send it in a list of one. */
+export const TheirCredentials = z.preprocess(
+  (sent) => (Array.isArray(sent) && sent.length === 1 ? sent[0] : sent),
+  z.object({
+    token: z.string().regex(/^[\x21-\x7e]{1,64}$/, "must be 1 to 64 printable characters"),
+    url: z.string(),
+    roles: z
+      .array(
+        z.object({
+          role: z.string().trim().toUpperCase(),
+          party_id: z.string().regex(/^[A-Za-z0-9]{3}$/, "must be three letters or digits"),
+          country_code: z.string().regex(/^[A-Za-z]{2}$/, "must be two letters"),
+        }),
+      )
+      .min(1)
+      .max(100),
+  }),
+);
 type TheirCredentials = z.output<typeof TheirCredentials>;
 
-/** The parties that may send CDRs, as `NL-TNM`: CPOs. The operator adds those behind a hub. */
-export const partiesOf = ({ roles }: TheirCredentials): string[] => [
+const partiesAs = (role: string, { roles }: TheirCredentials): string[] => [
   ...new Set(
     roles
-      .filter(({ role }) => role === "CPO")
+      .filter((each) => each.role === role)
       .map(({ country_code, party_id }) => `${country_code}-${party_id}`.toUpperCase()),
   ),
 ];
+
+/**
+ * What a registration stores of a platform. `parties` are its CPOs as `NL-TNM`, which may send CDRs; the operator adds
+ * those behind a hub. `hubs` may pass on what is theirs. `hint` tells the operator what is missing to get CDRs.
+ */
+export function agreedWith(credentials: TheirCredentials, { cdrs_url, hint }: Endpoints, plain_token: boolean) {
+  const parties = partiesAs("CPO", credentials);
+  const hubs = partiesAs("HUB", credentials);
+  const roles = credentials.roles.slice(0, 8).map(({ role }) => role.replace(/\W/g, "").slice(0, 30));
+  const noRole = parties.length || hubs.length ? null : `no role CPO or HUB in their credentials: ${roles.join(", ")}`;
+  return {
+    versions_url: credentials.url,
+    cdrs_url,
+    parties,
+    hubs,
+    plain_token,
+    hint: [noRole, hint].filter(Boolean).join("; ") || null,
+  };
+}
 
 /** What we need to know of ourselves. */
 export type Self = Pick<Configuration, "BASE_URL" | "SERVICE_NAME"> & { OCPI_PARTY: string };
@@ -59,8 +81,9 @@ export function tokensIn(header: string | null): string[] {
   return /^[\x21-\x7e]+$/.test(decoded) ? [decoded, sent] : [sent];
 }
 
-/** The header with a token of theirs (OCPI 2.2.1, 4.1.2). */
-export const authorizationOf = (token: string) => `Token ${Buffer.from(token).toString("base64")}`;
+/** The header with a token of theirs (OCPI 2.2.1, 4.1.2), or as some platforms want it: `plain`. */
+export const authorizationOf = (token: string, plain: boolean) =>
+  `Token ${plain ? token : Buffer.from(token).toString("base64")}`;
 
 const belongsTo = (owner_id: string) => `ocpi ${owner_id}`;
 
