@@ -2264,25 +2264,31 @@ create table core.parked_charging (
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
-                                                            'charger_removed', 'no_times'))
+                                                            'charger_removed', 'no_times', 'unreadable'))
 );
 comment on table core.parked_charging is
-  'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal '
-  'data.';
+  'A session whose charger we do not know yet, or a CDR that we cannot read. Stored as soon as a name appears, or it '
+  'can be read; else deleted after 400 days. Personal data.';
 comment on column core.parked_charging.known_as is
   'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and '
   'start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
 comment on column core.parked_charging.item is
-  'The session for private.store_sessions, without a charger. With the words of the source.';
+  'The session for private.store_sessions, without a charger. With the words of the source. Of a CDR that we cannot '
+  'read: {words, refused, sent_sha256}, refused says what is wrong with it.';
 comment on column core.parked_charging.retry_at is
-  'When the worker looks for its charger again; null until one of its names appears.';
+  'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at) where retry_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at)
+    where retry_at is not null and reason <> 'unreadable';
+-- serves: the worker, which reads CDRs again
+create index parked_charging_unread_due on core.parked_charging (retry_at) where reason = 'unreadable';
+-- serves: whether a client has any
+create index parked_charging_unread on core.parked_charging (partner_id, owner_id) where reason = 'unreadable';
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
@@ -22624,11 +22630,13 @@ begin
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
         'parked_id', s.id, 'session_id', s.external_id, 'source', s.source, 'reason', s.reason,
-        'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1),
-                                                    'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
-        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh',
-            trim_scale((s.item ->> 'wh')::numeric / 1000),
-        'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
+        'detail', s.item ->> 'refused',
+        'names', (select coalesce(json_agg(json_build_object(
+                           'kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))), '[]')
+                    from unnest(s.names) n),
+        'started_at', private.iso(private.as_moment(s.item ->> 'started_at')),
+        'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
+        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000), 'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
                   'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
                       g.sessions) order by g.sessions desc, g.name), '[]')
@@ -22870,13 +22878,14 @@ begin
   return query
   with recursive client as (
     (select p.partner_id, p.owner_id from core.parked_charging p
-      where p.retry_at is not null order by p.partner_id, p.owner_id limit 1)
+      where p.retry_at is not null and p.reason <> 'unreadable' order by p.partner_id, p.owner_id limit 1)
     union all
     select n.partner_id, n.owner_id
       from client c
      cross join lateral (
        select p.partner_id, p.owner_id from core.parked_charging p
-        where p.retry_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        where p.retry_at is not null and p.reason <> 'unreadable'
+          and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
         order by p.partner_id, p.owner_id limit 1) n)
   select c.partner_id, c.owner_id from client c;
 end $$;
@@ -22893,6 +22902,7 @@ begin
   stored := private.retry_parked(owner, array(
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
+       and p.reason <> 'unreadable'
      order by p.retry_at limit 1000));
   perform private.set_tenant(null);
   return stored;
@@ -23202,16 +23212,16 @@ as $$
   select json_build_object('parked', coalesce(json_agg(json_build_object(
            'partner_slug', q.slug, 'client_id', q.client_id, 'reason', q.reason, 'name', q.name, 'sessions', q.sessions,
            'oldest', private.iso(q.oldest)) order by q.sessions desc, q.slug, q.name), '[]'))
-    from (select p.slug, c.client_id, w.reason, w.names[1] as name, count(*) as sessions, min(w.received_at) as oldest
+    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name, count(*) as sessions, min(w.received_at) as oldest
             from core.parked_charging w
             join core.partners p on p.id = w.partner_id
             join core.oauth_clients c on c.partner_id = w.partner_id and c.id = w.owner_id
            where private.chosen_partner(input) is null or p.id = private.chosen_partner(input)
-           group by p.slug, c.client_id, w.reason, w.names[1]
-           order by count(*) desc, p.slug, w.names[1] limit coalesce((input ->> 'limit')::int, 50)) q
+           group by 1, 2, 3, 4
+           order by count(*) desc, p.slug, 4 limit coalesce((input ->> 'limit')::int, 50)) q
 $$;
 comment on function ops.charging_parked(jsonb) is
-  'Names that sessions wait for, most sessions first: {partner?, limit?} to {parked}.';
+  'Names that sessions wait for, or why a CDR cannot be read, most sessions first: {partner?, limit?} to {parked}.';
 
 create function ops.charging_flagged(input jsonb) returns json
 language sql stable security definer
@@ -23764,18 +23774,20 @@ begin
     return json_build_object('leased', false);
   end if;
   results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+  perform private.settle_unread(link, input -> 'cdrs', results);
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
-      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_lease_until = private.now() + interval '60 seconds'
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
                            'faulty', (select count(*) from jsonb_array_elements(results) r
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to '
-  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to {leased, stale, '
+  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -24159,21 +24171,27 @@ create function api.take_cdr(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  link core.ocpi_connections;
+  link    core.ocpi_connections;
+  cdrs    jsonb := jsonb_build_array(input -> 'cdr');
+  results jsonb;
 begin
   perform private.act_as(caller, 'ocpi');
   link := private.own_ocpi();
-  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties || link.hubs) then
-    input := jsonb_set(input, '{cdr,refused}', to_jsonb('OCPI-from-party-id: is not a party of this connection'::text));
+  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties
+                                                                               || link.hubs) then
+    cdrs := jsonb_build_array(
+      (input -> 'cdr') || '{"kind": null, "refused": "OCPI-from-party-id: is not a party of this connection"}');
   end if;
   update core.ocpi_connections c set push_seen_at = private.now()
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
        and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
-  return private.take_cdrs(link, private.sent_cdrs(jsonb_build_array(input -> 'cdr'))) -> 0;
+  results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+  perform private.settle_unread(link, cdrs, results);
+  return results -> 0;
 end $$;
 comment on function api.take_cdr(jsonb, jsonb) is
   'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, '
-  'session?} | {place, refused}, from?} to {place, status: taken|unchanged|refused, reason?}.';
+  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, reason?}.';
 
 create function api.get_cdr(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
@@ -24190,6 +24208,120 @@ begin
 end $$;
 comment on function api.get_cdr(jsonb, jsonb) is
   'GET /ocpi/2.2.1/receiver/cdrs/{party}/{cdr_id}: {party, cdr_id}, in upper case, to what is kept of it.';
+
+-- supabase/schemas/sources/ocpi/unread.sql
+
+-- CDRs that cannot be read: they wait with their words, until one of their id can be read, or a later version of ours
+-- reads them.
+
+-- Parks the CDRs of a batch that could not be read and are of a party of the connection, and lets go those whose id came
+-- again and was taken: cdrs as sent, results as private.take_cdrs answered.
+create function private.settle_unread(link core.ocpi_connections, cdrs jsonb, results jsonb) returns void
+language plpgsql
+as $$
+declare
+  unread jsonb;
+begin
+  if exists (select from core.parked_charging p
+              where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable') then
+    delete from core.parked_charging p
+     where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable'
+       and p.source = 'ocpi' and p.known_as = any (array(
+         select c.party || ':' || c.id
+           from jsonb_to_recordset(cdrs) as c (place int, party text, id text)
+           join jsonb_to_recordset(results) as r (place int, status text) on r.place = c.place
+          where r.status <> 'refused'));
+  end if;
+  if cdrs @> '[{"kind": "unread"}]' then
+    select jsonb_agg(jsonb_build_object(
+             'source', 'ocpi', 'known_as', d.known_as, 'external_id', d.party || ':' || d.id, 'party', d.party,
+             'names', '[]'::jsonb, 'reason', 'unreadable',
+             'item', jsonb_build_object('words', d.words, 'refused', d.refused, 'sent_sha256', d.sent_sha256)))
+      into unread
+      from (select distinct on (n.known_as) n.*
+              from jsonb_to_recordset(cdrs) as c (place int, kind text, party text, id text, refused text, words jsonb,
+                                                  sent_sha256 text)
+             cross join lateral (
+               select c.*, coalesce(c.party || ':' || c.id,
+                                    encode(sha256(convert_to(coalesce(c.words, 'null')::text, 'UTF8')), 'hex'))
+                             as known_as) n
+             where n.kind = 'unread' and (n.party is null or n.party = any (link.parties || link.added_parties))
+               -- it came before, and could be read then
+               and not exists (
+                 select from core.ocpi_cdrs k
+                  where k.partner_id = link.partner_id and k.owner_id = link.owner_id and k.party = n.party
+                    and k.cdr_id = n.id)
+             order by n.known_as, n.place desc) d;
+    perform private.park_sessions(link.owner_id, unread) where unread is not null;
+  end if;
+end $$;
+
+create function private.lease_unread_cdrs(size int) returns json
+language plpgsql security definer
+as $$
+declare
+  unread json;
+begin
+  with leased as (
+    update core.parked_charging p set retry_at = private.now() + interval '1 day'
+     where (p.partner_id, p.id) in (
+       select d.partner_id, d.id from core.parked_charging d
+        where d.reason = 'unreadable' and d.retry_at <= private.now()
+        order by d.retry_at limit size for update skip locked)
+    returning p.*)
+    select coalesce(json_agg(json_build_object(
+             'partner_id', l.partner_id, 'owner_id', l.owner_id, 'words', l.item -> 'words',
+             'sent_sha256', l.item ->> 'sent_sha256') order by l.received_at, l.id), '[]') into unread from leased l;
+  return unread;
+end $$;
+comment on function private.lease_unread_cdrs(int) is
+  'CDRs that could not be read and are due, which are due again in a day. Definer: every tenant at once.';
+
+create function api.lease_unread_cdrs(caller jsonb, batch jsonb) returns json
+language sql security definer
+as $$ select private.act_as(caller, 'worker'); select private.lease_unread_cdrs((batch ->> 'size')::int); $$;
+comment on function api.lease_unread_cdrs(jsonb, jsonb) is
+  'Parked CDRs to read again: {size} to [{partner_id, owner_id, words, sent_sha256}].';
+grant execute on function api.lease_unread_cdrs(jsonb, jsonb) to edge_slow;
+
+create function api.take_reread_cdrs(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  link    core.ocpi_connections;
+  results jsonb := '[]';
+begin
+  perform private.act_as(caller, 'worker');
+  perform private.act_for_client((input ->> 'partner_id')::uuid, (input ->> 'owner_id')::uuid);
+  link := private.own_ocpi();
+  if link.owner_id is not null then
+    results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+    perform private.settle_unread(link, input -> 'cdrs', results);
+  end if;
+  return json_build_object('taken', (select count(*) from jsonb_array_elements(results) r
+                                      where r ->> 'status' <> 'refused'));
+end $$;
+comment on function api.take_reread_cdrs(jsonb, jsonb) is
+  'Stores CDRs of a connection that were parked and can be read now: {partner_id, owner_id, cdrs} to {taken}.';
+grant execute on function api.take_reread_cdrs(jsonb, jsonb) to edge_slow;
+
+create function ops.ocpi_unread(input jsonb) returns json
+language sql stable security definer
+as $$
+  select json_build_object('unread', coalesce(json_agg(json_build_object(
+           'partner_slug', q.slug, 'client_id', q.client_id, 'cdr', q.external_id, 'refused', q.item ->> 'refused',
+           'received_at', private.iso(q.received_at), 'words', q.item -> 'words')
+           order by q.received_at desc, q.id desc), '[]'))
+    from (select w.*, p.slug, c.client_id
+            from core.parked_charging w
+            join core.partners p on p.id = w.partner_id
+            join core.oauth_clients c on c.partner_id = w.partner_id and c.id = w.owner_id
+           where w.reason = 'unreadable'
+             and (private.chosen_partner(input) is null or p.id = private.chosen_partner(input))
+           order by w.received_at desc, w.id desc limit coalesce((input ->> 'limit')::int, 50)) q
+$$;
+comment on function ops.ocpi_unread(jsonb) is
+  'CDRs that could not be read, newest first: {partner?, limit?} to {unread}. words: what we keep of a CDR.';
 
 -- supabase/schemas/sources/ocpp/connect.sql
 

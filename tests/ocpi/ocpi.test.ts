@@ -9,6 +9,7 @@ import { serve } from "#shared/http/serve.ts";
 import { writeBundle } from "../../packages/tools/src/bundle.ts";
 import { surface } from "../../supabase/functions/ocpi/app.ts";
 import { pullOcpi } from "../../supabase/functions/worker/ocpi_pulls.ts";
+import { rereadCdrs } from "../../supabase/functions/worker/ocpi_reread.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { bootFunction, forgetCompiled } from "../harness/deno.ts";
 import { BASE_URL, variables } from "../harness/environment.ts";
@@ -143,15 +144,15 @@ const parked = async ({ client }: { client: Client }) =>
 const linkOf = ({ client }: { client: Client }) =>
   world.row("select * from core.ocpi_connections where owner_id = $1", client.id);
 /** What the worker does, as it does it. */
-async function pull(outgoing?: { patienceMs: number }, heard?: (name: string, input: unknown) => unknown) {
-  const { environment } = world;
-  const caller = { kind: "worker", host: "sandbox" as const, request_id: crypto.randomUUID() };
-  const call: Parameters<typeof pullOcpi>[1] = (name, ...input) => {
+const workerCall =
+  (heard?: (name: string, input: unknown) => unknown) =>
+  (name: Parameters<typeof world.environment.slowDb.call>[0], ...input: (object | null)[]) => {
     heard?.(name, input[0]);
-    return environment.slowDb.call(name, caller, ...input) as never;
+    const caller = { kind: "worker", host: "sandbox" as const, request_id: crypto.randomUUID() };
+    return world.environment.slowDb.call(name, caller, ...input) as never;
   };
-  return pullOcpi(environment, call, Date.now() + 60_000, "r1", outgoing);
-}
+const pull = (outgoing?: { patienceMs: number }, heard?: (name: string, input: unknown) => unknown) =>
+  pullOcpi(world.environment, workerCall(heard), Date.now() + 60_000, "r1", outgoing);
 const pages = () =>
   platform.asked.filter(({ path }) => path === "/ocpi/sender/cdrs").map(({ query }) => query.get("offset"));
 
@@ -687,6 +688,94 @@ describe("§1 a platform sends CDRs", () => {
     expect((await push(made.token, cdr("to", made), good)).code).toBe(1000);
   });
 
+  test("field C3 what cannot be read waits with its words, until its id can be read", async () => {
+    const waiting = async () =>
+      (await world.get("/v1/charging-sessions/parked", await made.client.token())).body.parked.map(
+        ({ session_id, reason, detail }: Record<string, string>) => [session_id, reason, detail],
+      );
+    const broken = cdr("wait", made, { total_energy: "x" });
+    const detail = "total_energy: Invalid input: expected number, received string";
+    for (let n = 0; n < 2; n++) expect((await push(made.token, broken)).code).toBe(2001);
+    expect(await waiting()).toEqual([["NL-TNM:WAIT", "unreadable", detail]]);
+    const { unread } = (await operator("ocpi unread")).json;
+    const { words, ...seen } = unread.find(
+      ({ client_id }: { client_id: string }) => client_id === made.client.client_id,
+    );
+    expect(seen).toMatchObject({ cdr: "NL-TNM:WAIT", refused: detail });
+    expect(words).toMatchObject({ total_energy: "x", cdr_location: { evse_uid: made.evse_uid } });
+    expect((await operator("charging parked --limit 1000")).json.parked).toContainEqual(
+      expect.objectContaining({ client_id: made.client.client_id, reason: "unreadable", name: detail, sessions: 1 }),
+    );
+    // ten of the right one at once are one session
+    const right = await Promise.all(Array.from({ length: 10 }, () => push(made.token, cdr("wait", made))));
+    expect(right.map(({ code }) => code)).toEqual(Array(10).fill(1000));
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    expect(await waiting()).toEqual([]);
+    // what was read once is not replaced by what cannot be
+    expect((await push(made.token, broken)).code).toBe(2001);
+    expect(await waiting()).toEqual([]);
+    // whatever it becomes, it waits no longer
+    for (const [id, becomes, still] of [
+      ["none", cdr("none", made, { total_energy: 0 }), []],
+      ["named", cdr("named", { evse_uid: "nobody's" }), [["NL-TNM:NAMED", "unknown_charger", null]]],
+      ["taken", credit("taken"), []],
+    ] as const) {
+      await push(made.token, cdr(id, made, { end_date_time: "later" }));
+      expect(await waiting()).toEqual([
+        [`NL-TNM:${id.toUpperCase()}`, "unreadable", expect.stringMatching(/^end_date/)],
+      ]);
+      expect((await push(made.token, becomes)).code).toBe(1000);
+      expect(await waiting(), id).toEqual(still);
+      await world.row("delete from core.parked_charging where owner_id = $1", made.client.id);
+    }
+    // nobody else's, and nothing that was sent to somebody else
+    const other = { "OCPI-from-country-code": "NL", "OCPI-from-party-id": "OTH" };
+    const wrongly = { "OCPI-to-country-code": "NL", "OCPI-to-party-id": "OTH" };
+    await push(made.token, cdr("theirs", made, { party_id: "OTH", total_energy: "x" }));
+    for (const headers of [other, wrongly]) await push(made.token, broken, headers);
+    expect(await waiting()).toEqual([]);
+    // without an id it is known by its words
+    for (const body of [cdr("x", made, { id: null }), cdr("x", made, { id: null }), [cdr("x", made)], 7, 8])
+      expect((await push(made.token, body)).code).toBe(2001);
+    expect((await waiting()).map(([id]: [string]) => id)).toEqual([null, null, null]);
+    expect(await parked(made)).toEqual(["unreadable", "unreadable", "unreadable"]);
+  });
+
+  test("field C3 what waits is read again each day, as a later version may read it", async () => {
+    const reread = () => rereadCdrs(world.environment, workerCall(), "r1");
+    const due = () =>
+      world.row("update core.parked_charging set retry_at = $2 where owner_id = $1", made.client.id, NOW);
+    await push(made.token, cdr("again", made, { total_energy: "x" }));
+    await push(made.token, cdr("never", made, { total_energy: "x" }));
+    await due();
+    await reread();
+    expect(await parked(made)).toEqual(["unreadable", "unreadable"]);
+    const { at } = await world.row(
+      "select min(retry_at) as at from core.parked_charging where owner_id = $1",
+      made.client.id,
+    );
+    expect(at).toEqual(new Date("2026-04-02T12:00:00Z"));
+    // as if its text were read now
+    await world.row(
+      "update core.parked_charging set item = jsonb_set(item, '{words,total_energy}', '10') where owner_id = $1 and external_id = 'NL-TNM:AGAIN'",
+      made.client.id,
+    );
+    await reread();
+    expect(await month(made)).toEqual({ kwh: 0, sessions: 0 });
+    await due();
+    await reread();
+    expect(await month(made)).toEqual({ kwh: 10, sessions: 1 });
+    expect(await parked(made)).toEqual(["unreadable"]);
+    // the job that looks for chargers leaves it alone
+    await due();
+    expect(
+      await world.row(
+        "select count(*)::int as n from private.clients_with_due_parked() where owner_id = $1",
+        made.client.id,
+      ),
+    ).toEqual({ n: 0 });
+  });
+
   test("a hub's parties are those that the operator adds", async () => {
     platform.state.roles = [
       { ...platform.state.roles[0], role: "HUB", party_id: "HUB" },
@@ -901,6 +990,8 @@ describe("§1 CDRs are read from a platform", () => {
     await readAll();
     // the third's broken fields are not used
     expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
+    // the number, and the second's
+    expect((await parked(made)).sort()).toEqual(["no_times", "unreadable", "unreadable"]);
     expect(await linkOf(made)).toMatchObject({ failing_since: null, last_refusal: expect.any(String) });
   });
 

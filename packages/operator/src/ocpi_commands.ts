@@ -13,7 +13,7 @@ import {
 import { Platform, PlatformFault } from "#shared/domain/charging_in/ocpi/platform.ts";
 import { type Host, refusedUrl } from "#shared/domain/outbound/url.ts";
 import { calendarDate } from "#shared/values/models.ts";
-import { type Command, changed, type Input, list, type Machine } from "./command.ts";
+import { type Command, changed, type Input, limit, list, type Machine } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 import { readKeys } from "./payouts.ts";
 
@@ -130,6 +130,16 @@ export const OCPI_COMMANDS: Command[] = [
       "connections",
       "partner_slug client_id status parties pushed_at pulled_to cdrs_taken cdrs_refused last_refusal failing_since last_error last_error_detail hint",
     ),
+  },
+  {
+    name: "ocpi unread",
+    summary: "List CDRs that we could not read: what is wrong with them, and with --json their words",
+    details:
+      "They are read again each day. The same id that can be read replaces one. After 400 days they are deleted.",
+    example: "ocpi unread --partner laadpunt",
+    takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
+    ops: "ocpi_unread",
+    view: list("unread", "partner_slug client_id cdr refused received_at"),
   },
   {
     name: "ocpi pull",

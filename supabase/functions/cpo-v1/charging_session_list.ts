@@ -132,8 +132,12 @@ export const listParkedSessions = endpoint(
               session_id: z.string().nullable().meta({ description: "The session_id you sent" }),
               source: z.string().meta({ description: "api, file or ocpi" }),
               reason: z
-                .enum(["unknown_charger", "charger_removed", "ambiguous_charger", "no_times"])
-                .meta({ description: "Why it waits" }),
+                .enum(["unknown_charger", "charger_removed", "ambiguous_charger", "no_times", "unreadable"])
+                .meta({ description: "Why it waits. unreadable: a CDR of your platform; send it again, mended" }),
+              detail: z.string().nullable().meta({
+                description: "What is wrong with a CDR that is unreadable",
+                example: "total_energy: is missing",
+              }),
               names: z.array(Name).meta({ description: "The names it was sent with" }),
               started_at: instant().nullable().meta({ description: "When it started" }),
               ended_at: instant().nullable().meta({ description: "When it ended" }),

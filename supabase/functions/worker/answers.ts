@@ -60,6 +60,14 @@ const Pull = z.object({
 });
 export type Pull = z.output<typeof Pull>;
 
+/** A parked CDR. `words` are what was kept of it. */
+const Unread = z.object({
+  partner_id: z.string(),
+  owner_id: z.string(),
+  words: z.unknown(),
+  sent_sha256: z.string().nullable(),
+});
+
 const Post = z.object({
   event_id: z.string(),
   type: z.string(),
@@ -101,6 +109,8 @@ export const ANSWERS = {
   lease_webhooks: z.array(LeasedWebhook),
   lease_ocpi_pulls: z.array(Pull),
   /** `leased` is false where another worker has the lease. */
+  lease_unread_cdrs: z.array(Unread),
+  take_reread_cdrs: z.object({ taken: z.number() }),
   take_pulled_cdrs: z.object({ leased: z.boolean(), faulty: z.number(), stale: z.number() }),
   chain_audit: z.object({
     chained: z.number(),

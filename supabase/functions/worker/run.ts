@@ -9,6 +9,7 @@ import { checkLedger } from "./ledger.ts";
 import { deliverMail } from "./mail.ts";
 import { mailNotices } from "./notices.ts";
 import { pullOcpi } from "./ocpi_pulls.ts";
+import { rereadCdrs } from "./ocpi_reread.ts";
 import { deliverWebhooks } from "./webhooks.ts";
 
 /** A run ends by itself: what is left is for the next one. Hosted, a request may take 150 seconds. */
@@ -48,6 +49,8 @@ export const run = endpoint(
       "lease_ocpi_pulls",
       "take_pulled_cdrs",
       "settle_ocpi_pull",
+      "lease_unread_cdrs",
+      "take_reread_cdrs",
       "record_job_run",
     ] as const,
     slow: true,
@@ -134,10 +137,14 @@ export const run = endpoint(
       const dashboards = await recountDashboards(environment, call, deadline, request_id);
       return { drafts, notices, mail, ean_checks, audit, ledger, dashboards };
     };
+    const platforms = async () => {
+      await rereadCdrs(environment, call, request_id);
+      return pullOcpi(environment, call, deadline, request_id);
+    };
     // beside each other: a receiver of webhooks, or a platform, may take its ten seconds
     const [webhooks, ocpi, rest] = await Promise.all([
       deliverWebhooks(environment, call, deadline, request_id),
-      pullOcpi(environment, call, deadline, request_id),
+      platforms(),
       others(),
     ]);
     const { mail, ean_checks, drafts, ledger, dashboards } = rest;

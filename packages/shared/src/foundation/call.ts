@@ -73,7 +73,7 @@ export function callFor<Name extends string>(
 }
 
 /** Where in a value PostgreSQL cannot store a text, as a path such as `rows.0.email`; null if it can store all of it. */
-export function unstorableAt(value: unknown, path = ""): string | null {
+function unstorableAt(value: unknown, path = ""): string | null {
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\u0000") ? null : path;
   if (typeof value !== "object" || value === null) return null;
   for (const [key, each] of Object.entries(value)) {

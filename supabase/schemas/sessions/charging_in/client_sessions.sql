@@ -324,11 +324,13 @@ begin
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
         'parked_id', s.id, 'session_id', s.external_id, 'source', s.source, 'reason', s.reason,
-        'names', (select json_agg(json_build_object('kind', split_part(n, ':', 1),
-                                                    'value', substr(n, strpos(n, ':') + 1))) from unnest(s.names) n),
-        'started_at', s.item ->> 'started_at', 'ended_at', s.item ->> 'ended_at', 'kwh',
-            trim_scale((s.item ->> 'wh')::numeric / 1000),
-        'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
+        'detail', s.item ->> 'refused',
+        'names', (select coalesce(json_agg(json_build_object(
+                           'kind', split_part(n, ':', 1), 'value', substr(n, strpos(n, ':') + 1))), '[]')
+                    from unnest(s.names) n),
+        'started_at', private.iso(private.as_moment(s.item ->> 'started_at')),
+        'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
+        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000), 'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
                   'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
                       g.sessions) order by g.sessions desc, g.name), '[]')

@@ -224,13 +224,14 @@ begin
   return query
   with recursive client as (
     (select p.partner_id, p.owner_id from core.parked_charging p
-      where p.retry_at is not null order by p.partner_id, p.owner_id limit 1)
+      where p.retry_at is not null and p.reason <> 'unreadable' order by p.partner_id, p.owner_id limit 1)
     union all
     select n.partner_id, n.owner_id
       from client c
      cross join lateral (
        select p.partner_id, p.owner_id from core.parked_charging p
-        where p.retry_at is not null and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
+        where p.retry_at is not null and p.reason <> 'unreadable'
+          and (p.partner_id, p.owner_id) > (c.partner_id, c.owner_id)
         order by p.partner_id, p.owner_id limit 1) n)
   select c.partner_id, c.owner_id from client c;
 end $$;
@@ -247,6 +248,7 @@ begin
   stored := private.retry_parked(owner, array(
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
+       and p.reason <> 'unreadable'
      order by p.retry_at limit 1000));
   perform private.set_tenant(null);
   return stored;

@@ -6,16 +6,16 @@ as $$
   select json_build_object('parked', coalesce(json_agg(json_build_object(
            'partner_slug', q.slug, 'client_id', q.client_id, 'reason', q.reason, 'name', q.name, 'sessions', q.sessions,
            'oldest', private.iso(q.oldest)) order by q.sessions desc, q.slug, q.name), '[]'))
-    from (select p.slug, c.client_id, w.reason, w.names[1] as name, count(*) as sessions, min(w.received_at) as oldest
+    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name, count(*) as sessions, min(w.received_at) as oldest
             from core.parked_charging w
             join core.partners p on p.id = w.partner_id
             join core.oauth_clients c on c.partner_id = w.partner_id and c.id = w.owner_id
            where private.chosen_partner(input) is null or p.id = private.chosen_partner(input)
-           group by p.slug, c.client_id, w.reason, w.names[1]
-           order by count(*) desc, p.slug, w.names[1] limit coalesce((input ->> 'limit')::int, 50)) q
+           group by 1, 2, 3, 4
+           order by count(*) desc, p.slug, 4 limit coalesce((input ->> 'limit')::int, 50)) q
 $$;
 comment on function ops.charging_parked(jsonb) is
-  'Names that sessions wait for, most sessions first: {partner?, limit?} to {parked}.';
+  'Names that sessions wait for, or why a CDR cannot be read, most sessions first: {partner?, limit?} to {parked}.';
 
 create function ops.charging_flagged(input jsonb) returns json
 language sql stable security definer

@@ -131,25 +131,31 @@ create table core.parked_charging (
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
-                                                            'charger_removed', 'no_times'))
+                                                            'charger_removed', 'no_times', 'unreadable'))
 );
 comment on table core.parked_charging is
-  'A session whose charger we do not know yet. Stored as soon as a name appears, else deleted after 400 days. Personal '
-  'data.';
+  'A session whose charger we do not know yet, or a CDR that we cannot read. Stored as soon as a name appears, or it '
+  'can be read; else deleted after 400 days. Personal data.';
 comment on column core.parked_charging.known_as is
   'By what the source knows it: its id, with a hash of its names if the id is the charger''s only; or its names and '
   'start.';
 comment on column core.parked_charging.names is 'The names that it was told by, each as kind:value.';
 comment on column core.parked_charging.item is
-  'The session for private.store_sessions, without a charger. With the words of the source.';
+  'The session for private.store_sessions, without a charger. With the words of the source. Of a CDR that we cannot '
+  'read: {words, refused, sent_sha256}, refused says what is wrong with it.';
 comment on column core.parked_charging.retry_at is
-  'When the worker looks for its charger again; null until one of its names appears.';
+  'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
-create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at) where retry_at is not null;
+create index parked_charging_due on core.parked_charging (partner_id, owner_id, retry_at)
+    where retry_at is not null and reason <> 'unreadable';
+-- serves: the worker, which reads CDRs again
+create index parked_charging_unread_due on core.parked_charging (retry_at) where reason = 'unreadable';
+-- serves: whether a client has any
+create index parked_charging_unread on core.parked_charging (partner_id, owner_id) where reason = 'unreadable';
 -- serves: the client's list, and the sweep
 create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');

@@ -78,18 +78,20 @@ begin
     return json_build_object('leased', false);
   end if;
   results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+  perform private.settle_unread(link, input -> 'cdrs', results);
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
-      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_lease_until = private.now() + interval '60 seconds'
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
                            'faulty', (select count(*) from jsonb_array_elements(results) r
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to '
-  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to {leased, stale, '
+  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.

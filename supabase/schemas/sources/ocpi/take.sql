@@ -172,21 +172,27 @@ create function api.take_cdr(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  link core.ocpi_connections;
+  link    core.ocpi_connections;
+  cdrs    jsonb := jsonb_build_array(input -> 'cdr');
+  results jsonb;
 begin
   perform private.act_as(caller, 'ocpi');
   link := private.own_ocpi();
-  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties || link.hubs) then
-    input := jsonb_set(input, '{cdr,refused}', to_jsonb('OCPI-from-party-id: is not a party of this connection'::text));
+  if coalesce(input ->> 'from', '') <> '' and input ->> 'from' <> all (link.parties || link.added_parties
+                                                                               || link.hubs) then
+    cdrs := jsonb_build_array(
+      (input -> 'cdr') || '{"kind": null, "refused": "OCPI-from-party-id: is not a party of this connection"}');
   end if;
   update core.ocpi_connections c set push_seen_at = private.now()
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
        and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
-  return private.take_cdrs(link, private.sent_cdrs(jsonb_build_array(input -> 'cdr'))) -> 0;
+  results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+  perform private.settle_unread(link, cdrs, results);
+  return results -> 0;
 end $$;
 comment on function api.take_cdr(jsonb, jsonb) is
   'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, '
-  'session?} | {place, refused}, from?} to {place, status: taken|unchanged|refused, reason?}.';
+  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, reason?}.';
 
 create function api.get_cdr(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer

@@ -226,6 +226,7 @@ const signedIn = (signed_data: unknown): string[] =>
 
 /** A CDR that cannot be read. */
 type UnreadCdr = {
+  kind: "unread";
   /** The field and what is wrong with it, for `status_message` of status code 2001. It repeats no value. */
   refused: string;
   /** What is kept of it, signed texts too; null where it is no object. */
@@ -239,6 +240,7 @@ function unread(sent: unknown, { issues }: z.ZodError): UnreadCdr {
   const [issue] = issues;
   const known = Ids.safeParse(sent).data;
   return {
+    kind: "unread",
     refused: [issue?.path.join("."), issue?.message].filter(Boolean).join(": "),
     words: keep(sent, WORDS) ?? null,
     party: known ? `${known.country_code}-${known.party_id}` : null,

@@ -4,7 +4,6 @@ import { Buffer } from "node:buffer";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
-import type { Endpoints } from "./platform.ts";
 
 type Keys = Parameters<typeof seal>[0];
 
@@ -43,7 +42,11 @@ const partiesAs = (role: string, { roles }: TheirCredentials): string[] => [
  * What a registration stores of a platform. `parties` are its CPOs as `NL-TNM`, which may send CDRs; the operator adds
  * those behind a hub. `hubs` may pass on what is theirs. `hint` tells the operator what is missing to get CDRs.
  */
-export function agreedWith(credentials: TheirCredentials, { cdrs_url, hint }: Endpoints, plain_token: boolean) {
+export function agreedWith(
+  credentials: TheirCredentials,
+  { cdrs_url, hint }: { cdrs_url: string | null; hint: string | null },
+  plain_token: boolean,
+) {
   const parties = partiesAs("CPO", credentials);
   const hubs = partiesAs("HUB", credentials);
   const roles = credentials.roles.slice(0, 8).map(({ role }) => role.replace(/\W/g, "").slice(0, 30));
