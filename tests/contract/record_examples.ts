@@ -337,7 +337,6 @@ async function refuseRequests(
   // OAuth
   const asking = { grant_type: "client_credentials", client_id: client.client_id, client_secret: client.secret };
   const oauth = (code: ErrorCode, body: Record<string, unknown>) => refuse(code, "/oauth-token", { body });
-  await refuse("invalid_json", "/oauth-token", { raw: "grant_type: x" });
   await oauth("invalid_request", { ...asking, grant_type: "refresh_token" });
   await oauth("unsupported_grant_type", { ...asking, grant_type: "password" });
   await oauth("invalid_client", { ...asking, client_secret: "wrong" });

@@ -9,12 +9,17 @@ const http = { [oauth.allowInsecureRequests]: true };
 
 type Registered = { client_id: string; client_secret: string; redirect_uri: string };
 
-export async function application(url: string, { client_id, client_secret, redirect_uri }: Registered) {
+/** `by`: how it authenticates at our token and revocation endpoints. */
+export async function application(
+  url: string,
+  { client_id, client_secret, redirect_uri }: Registered,
+  by: "post" | "basic" = "post",
+) {
   const issuer = new URL(url);
   const discovered = await oauth.discoveryRequest(issuer, { ...http, algorithm: "oauth2" });
   const server = await oauth.processDiscoveryResponse(issuer, discovered);
   const client: oauth.Client = { client_id };
-  const authenticate = oauth.ClientSecretPost(client_secret);
+  const authenticate = by === "basic" ? oauth.ClientSecretBasic(client_secret) : oauth.ClientSecretPost(client_secret);
   return {
     server,
     client,

@@ -160,7 +160,29 @@ describe("§7 refusals", () => {
     for (const fields of [{}, { client_id: undefined, client_secret: undefined }]) {
       const answer = await request(fields, { headers: { authorization: basic } });
       expect([answer.status, answer.body.error]).toEqual([401, "invalid_client"]);
+      expect(answer.headers.get("www-authenticate")).toBe('Basic realm="oauth"');
     }
+    // only who used Basic is asked for it
+    expect((await request({ client_secret: "x" })).headers.get("www-authenticate")).toBeNull();
+  });
+
+  test.each([
+    ["nothing", "", "application/x-www-form-urlencoded", "unsupported_grant_type"],
+    ["nothing, of no type", "", "text/plain", "invalid_request"],
+    ["a form that says it is JSON", "grant_type=client_credentials", "application/json", "invalid_request"],
+    ["a form that says it is text", "grant_type=client_credentials", "text/plain", "invalid_request"],
+    ["half a JSON", '{"grant_type":', "application/json", "invalid_request"],
+    ["XML", "<grant_type/>", "application/xml", "invalid_request"],
+    [
+      "multipart",
+      '--x\r\ncontent-disposition: form-data; name="grant_type"',
+      "multipart/form-data; boundary=x",
+      "invalid_request",
+    ],
+  ])("field E1 a body that is neither form nor JSON: %s", async (_what, raw, type, error) => {
+    const answer = await request({}, { raw, headers: { "content-type": type } });
+    expect([answer.status, answer.body.error]).toEqual([400, error]);
+    expect(answer.body.error_description).toEqual(expect.any(String));
   });
 
   test("RFC 6749 section 3.2: a parameter may not be repeated", async () => {

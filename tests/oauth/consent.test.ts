@@ -87,8 +87,9 @@ describe("§4.5 the consent page", () => {
     const links = [...page.html.matchAll(/href="(https:[^"]*)"/g)].map(([, href = ""]) =>
       href.replaceAll("&amp;", "&"),
     );
+    const error_description = "The person did not allow it.";
     expect(links).toEqual([
-      `${REDIRECT_URI}&${new URLSearchParams({ error: "access_denied", state: "s", iss: world.url })}`,
+      `${REDIRECT_URI}&${new URLSearchParams({ error: "access_denied", error_description, state: "s", iss: world.url })}`,
     ]);
     expect(await grants()).toBe(before);
   });
@@ -355,6 +356,9 @@ describe("contract §7 RFC 9700 §4.11.2 the authorization server is no open red
     expect([page.status, page.heading]).toEqual([400, "This link from the app is not right"]);
     expect(page.headers.get("location") ?? page.headers.get("refresh")).toBeNull();
     expect(page.html).not.toMatch(/href="(https:\/\/evil|javascript)|url=/);
+    // field E1: a line for its maker
+    expect(page.html).toMatch(/<p class="quiet">For the maker of the app: .* Request [0-9a-f-]{36}\.<\/p>/);
+    expect(world.log.at(-1)?.request_id).toBe(/Request (\S+)\./.exec(page.html)?.[1]);
   });
 
   test.each(["client_id", "redirect_uri"])("a %s that is sent twice is answered by a page", async (name) => {
@@ -366,19 +370,39 @@ describe("contract §7 RFC 9700 §4.11.2 the authorization server is no open red
 
 describe("§4.5 RFC 6749 §4.1.2.1 what else is wrong goes to the application", () => {
   test.each([
-    ["response_type token", { response_type: "token" }, "unsupported_response_type"],
-    ["no response_type", { response_type: undefined }, "invalid_request"],
-    ["an unknown scope", { scope: "admin" }, "invalid_scope"],
-    ["no scope", { scope: undefined }, "invalid_scope"],
-    ["RFC 9700 §4.8.2 no code_challenge", { code_challenge: undefined }, "invalid_request"],
-    ["RFC 9700 §4.8.2 plain", { code_challenge_method: "plain" }, "invalid_request"],
-    ["RFC 9700 §4.8.2 no method", { code_challenge_method: undefined }, "invalid_request"],
-  ])("%s is told to the application (case %#)", async (_what, fields, error) => {
+    ["response_type token", { response_type: "token" }, "unsupported_response_type", "response_type must be code."],
+    ["no response_type", { response_type: undefined }, "invalid_request", "response_type: is missing"],
+    ["an unknown scope", { scope: "admin" }, "invalid_scope", "Ask only for scopes that this client was granted."],
+    ["no scope", { scope: undefined }, "invalid_scope", "Ask only for scopes that this client was granted."],
+    ["a state with é", { state: "é" }, "invalid_request", "state: must be printable ASCII"],
+    [
+      "RFC 9700 §4.8.2 no code_challenge",
+      { code_challenge: undefined },
+      "invalid_request",
+      "code_challenge: is missing",
+    ],
+    [
+      "RFC 9700 §4.8.2 plain",
+      { code_challenge_method: "plain" },
+      "invalid_request",
+      "code_challenge_method: must be S256",
+    ],
+    [
+      "RFC 9700 §4.8.2 no method",
+      { code_challenge_method: undefined },
+      "invalid_request",
+      "code_challenge_method: must be S256",
+    ],
+  ])("%s is told to the application (case %#)", async (_what, fields, error, error_description) => {
     const page = await consentVisit(world, app, fields).show();
     expect(page.status, "See Other").toBe(303);
     const answer = new URL(page.headers.get("location") ?? "");
     expect(`${answer.origin}${answer.pathname}`).toBe("https://app.example/callback");
-    expect(Object.fromEntries(answer.searchParams)).toEqual({ from: "ere", error, state: "a state", iss: world.url });
+    const state = "state" in fields ? {} : { state: "a state" };
+    expect(Object.fromEntries(answer.searchParams)).toEqual({
+      ...{ from: "ere", error, error_description, iss: world.url },
+      ...state,
+    });
   });
 
   test("no state, or one sent twice, is invalid_request without a state", async () => {

@@ -39,16 +39,20 @@ test("contract §7 RFC 8414 where a path cannot begin with a dot, the function h
   expect(response.headers.get("access-control-allow-origin")).toBe("*");
 });
 
-test("§4.5 oauth4webapi: discovery, consent, code, refresh, revocation", async () => {
-  const first = await app.redeem(await app.callback(person, "sessions:read energy:read"));
-  expect(first).toMatchObject({ token_type: "bearer", expires_in: 3600, scope: "sessions:read energy:read" });
-  const second = await app.refresh(first.refresh_token);
-  expect(second.refresh_token).not.toBe(first.refresh_token);
-  await app.revoke(second.access_token);
-  const third = await app.refresh(second.refresh_token);
-  await app.revoke(third.refresh_token);
-  await expect(app.refresh(third.refresh_token)).rejects.toMatchObject({ error: "invalid_grant", status: 400 });
-});
+test.each(["post", "basic"] as const)(
+  "§4.5 oauth4webapi by %s: discovery, consent, code, refresh, revocation",
+  async (by) => {
+    const app = await application(world.url, { ...(await world.app()), redirect_uri: REDIRECT_URI }, by);
+    const first = await app.redeem(await app.callback(person, "sessions:read energy:read"));
+    expect(first).toMatchObject({ token_type: "bearer", expires_in: 3600, scope: "sessions:read energy:read" });
+    const second = await app.refresh(first.refresh_token);
+    expect(second.refresh_token).not.toBe(first.refresh_token);
+    await app.revoke(second.access_token);
+    const third = await app.refresh(second.refresh_token);
+    await app.revoke(third.refresh_token);
+    await expect(app.refresh(third.refresh_token)).rejects.toMatchObject({ error: "invalid_grant", status: 400 });
+  },
+);
 
 test("§4.5 RFC 9700 §4.4 mix-up: our answer names us, and the library refuses one that names another issuer", async () => {
   const { answer } = await app.callback(person, "energy:read");

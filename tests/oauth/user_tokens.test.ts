@@ -8,6 +8,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 import { endpointsOf, type Surface } from "#shared/http/serve.ts";
 import { type Answer, SURFACES } from "../harness/answers.ts";
 import { runDueJobs } from "../harness/due_jobs.ts";
+import { newAddress } from "../harness/environment.ts";
 import { statementsOf } from "../harness/world.ts";
 import {
   type App,
@@ -535,6 +536,72 @@ describe("contract §7 RFC 7009 revocation", () => {
     ])
       expect(answer).toMatchObject({ status: 401, body: { error: "invalid_client" } });
     expect(await admitted(access_token)).toBe(200);
+  });
+
+  test("field E1 HTTP Basic stands for id and secret, where the body has neither", async () => {
+    const verifier = newVerifier();
+    const form = (path: string, fields: Record<string, string>, authorization: string) =>
+      world.send(path, {
+        raw: new URLSearchParams(fields).toString(),
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          authorization,
+          "x-forwarded-for": newAddress(),
+        },
+      });
+    const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
+    const { client_id, client_secret } = app;
+    const percent = (text: string) => [...text].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).join("");
+    const other = await world.app();
+    let { refresh_token, access_token } = (
+      await form(
+        "/oauth-token",
+        {
+          grant_type: "authorization_code",
+          code: await codeOf(world, person, app, verifier),
+          redirect_uri: REDIRECT_URI,
+          code_verifier: verifier.code_verifier,
+        },
+        basic(client_id, client_secret),
+      )
+    ).body;
+    const refreshed = (authorization: string, fields: Record<string, string> = {}) =>
+      form("/oauth-token", { grant_type: "refresh_token", refresh_token, ...fields }, authorization);
+    for (const authorization of [
+      basic(client_id, "wrong"),
+      basic("app_unknown", client_secret),
+      basic(client_id, ""),
+      basic("", ""),
+      basic(client_id, "%"),
+      basic(client_id, "é"),
+      `Basic ${Buffer.from(client_id).toString("base64")}`,
+      "Basic ???",
+      "Basic",
+    ]) {
+      const answer = await refreshed(authorization);
+      expect([answer.status, answer.body.error], authorization).toEqual([401, "invalid_client"]);
+      expect(answer.headers.get("www-authenticate")).toBe('Basic realm="oauth"');
+    }
+    // a client authenticates in one way
+    for (const fields of [{ client_id, client_secret }, { client_secret }, { client_id: other.client_id }])
+      expect(await refreshed(basic(client_id, client_secret), fields as Record<string, string>)).toMatchObject({
+        status: 401,
+      });
+    for (const [authorization, fields] of [
+      [basic(client_id, client_secret), {}],
+      // as in a form, and with what some add
+      [basic(percent(client_id), percent(client_secret)), { client_id, client_secret: "" }],
+      [basic(client_id, client_secret).replace("Basic", "basic"), { client_id }],
+    ] as const) {
+      const { status, body } = await refreshed(authorization, fields as Record<string, string>);
+      expect(status).toBe(200);
+      ({ refresh_token, access_token } = body);
+    }
+    expect(await admitted(access_token)).toBe(200);
+    expect((await form("/oauth-revoke", { token: access_token }, basic(client_id, client_secret))).status).toBe(200);
+    expect(await admitted(access_token)).toBe(401);
+    // the code of another client stays that client's
+    expect((await refreshed(basic(other.client_id, other.client_secret))).body.error).toBe("invalid_grant");
   });
 
   test("without a token: 400 invalid_request", async () => {

@@ -1,3 +1,4 @@
+import { clientOf } from "#shared/auth/client_authentication.ts";
 import { ACCESS_TOKEN_SECONDS, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
@@ -10,7 +11,7 @@ export const revoke = endpoint(
     id: "revoke",
     summary: "End an access token or a refresh token",
     description:
-      "RFC 7009. JSON or form body. An access token stops working at once; a refresh token ends with every token of " +
+      "RFC 7009. JSON or form body, with `client_id` and `client_secret`, or HTTP Basic for both. An access token stops working at once; a refresh token ends with every token of " +
       "its family. An unknown or expired token, or a token of another client, gets the same response, because " +
       "nothing is left to revoke. `token_type_hint` is accepted but not needed.",
     caller: { kind: "anyone" },
@@ -34,12 +35,12 @@ export const revoke = endpoint(
     failure: "revoke_failed",
   },
   async ({ body, request, address_hash, environment, call, rate, fail }) => {
-    if (/^basic/i.test(request.headers.get("authorization") ?? "")) fail("invalid_client");
+    const client = clientOf(request, body) ?? fail("invalid_client");
     const access = await readAccessToken(environment, body.token);
     const answer = JSON.parse(
       await call("revoke_token", {
-        client_id: body.client_id ?? "",
-        secret_hash: hashSecret(body.client_secret ?? ""),
+        client_id: client.client_id ?? "",
+        secret_hash: hashSecret(client.client_secret ?? ""),
         address_hash,
         token_hash: hashSecret(body.token),
         access_token: access && {

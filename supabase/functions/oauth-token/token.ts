@@ -1,3 +1,4 @@
+import { clientOf, isBasic } from "#shared/auth/client_authentication.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import * as authorizationCode from "./authorization_code.ts";
@@ -16,10 +17,10 @@ export const token = endpoint(
     id: "token",
     summary: "Get an access token",
     description:
-      "JSON or form body. HTTP Basic client authentication is not accepted.\n\n`client_credentials` (a CPO client): " +
-      "omit `scope` to get every scope the client has. There is no refresh token: request a new token when this one " +
+      "JSON or form body, with `client_id` and `client_secret`.\n\n`client_credentials` (a CPO client): HTTP Basic " +
+      "client authentication is not accepted. Omit `scope` to get every scope the client has. There is no refresh token: request a new token when this one " +
       "expires.\n\n`authorization_code` (an application acting for a person): `code`, `redirect_uri` and " +
-      "`code_verifier` are required. A code works once. If it is used again after 30 seconds, all its tokens " +
+      "`code_verifier` are required. HTTP Basic may stand for id and secret, as for `refresh_token`. A code works once. If it is used again after 30 seconds, all its tokens " +
       "end.\n\n`refresh_token`: `refresh_token` is required, a narrower `scope` is optional. Each refresh token has " +
       "one successor. If a token is used again within 30 seconds, the call refuses it and changes nothing: an " +
       "application with parallel requests keeps the response it got. If it is used again later, or is older than " +
@@ -44,9 +45,10 @@ export const token = endpoint(
     failure: "token_failed",
   },
   async (context) => {
-    // a client must not use more than one way to authenticate (RFC 6749 section 2.3), and ours is the body
-    if (/^basic/i.test(context.request.headers.get("authorization") ?? "")) context.fail("invalid_client");
-    const grant = GRANTS.get(context.body.grant_type ?? "");
-    return grant ? grant(context) : context.fail("unsupported_grant_type");
+    const { request, body, fail } = context;
+    const client = clientOf(request, body);
+    if (!client || (body.grant_type === "client_credentials" && isBasic(request))) fail("invalid_client");
+    const grant = GRANTS.get(body.grant_type ?? "");
+    return grant ? grant({ ...context, body: { ...body, ...client } }) : fail("unsupported_grant_type");
   },
 );

@@ -16,6 +16,17 @@ export function redirectUrl(redirect_uri: string, issuer: string, parameters: Re
   return `${redirect_uri}${redirect_uri.includes("?") ? "&" : "?"}${query}`;
 }
 
+/** The same for an error (RFC 6749 section 4.1.2.1), in plain English for the maker of the client. */
+export function refusalUrl(
+  redirect_uri: string,
+  issuer: string,
+  { error, description, state }: { error: string; description: string; state?: string | undefined },
+): string {
+  // its signs: ASCII without quotes and backslashes
+  const error_description = description.replace(/[^ !#-[\]-~]/g, "'");
+  return redirectUrl(redirect_uri, issuer, { error, error_description, ...(state && { state }) });
+}
+
 /** The challenge that a verifier answers, or null when it is no verifier (RFC 7636 section 4.1). */
 export function challengeOf(verifier: string): string | null {
   if (!/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) return null;

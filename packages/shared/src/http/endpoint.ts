@@ -157,6 +157,9 @@ const BODY_ERRORS: readonly ErrorCode[] = ["invalid_request", "request_timeout",
 /** Whether the body is a file and nothing else. */
 export const isFile = ({ accepts }: Pick<EndpointSpec, "accepts">): boolean => accepts?.includes("file") === true;
 
+/** Whether the body may be a form. */
+export const takesForms = ({ accepts }: Pick<EndpointSpec, "accepts">): boolean => accepts?.includes("form") === true;
+
 /** Every error an endpoint can answer: the declared errors, and the errors that follow from caller, limit and body. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
@@ -166,7 +169,7 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
-  if (spec.body && !isFile(spec)) errors.add("invalid_json");
+  if (spec.body && !isFile(spec) && !takesForms(spec)) errors.add("invalid_json");
   return errors;
 }
 

@@ -5,6 +5,8 @@ export const en: ConsentWords = {
     title: "This link from the app is not right",
     text: "We do not know the app that sent you here, or the app's link is not right. Nothing was shared.",
     help: "Go back to the app and try again. If that does not help, ask the maker of the app.",
+    maker: (request_id) =>
+      `For the maker of the app: client_id is unknown, or redirect_uri is not, letter for letter, one that is registered for it. Request ${request_id}.`,
   },
   sign_in: {
     why: (app, service) => `${app} asks for access to the data that ${service} has about you.`,

@@ -4,6 +4,8 @@ export const nl = {
     title: "Deze link van de app klopt niet",
     text: "Wij kennen de app die u hierheen stuurde niet, of de link van de app klopt niet. Er is niets gedeeld.",
     help: "Ga terug naar de app en probeer het opnieuw. Helpt dat niet? Vraag het dan aan de maker van de app.",
+    maker: (request_id: string) =>
+      `Voor de maker van de app: client_id is onbekend, of redirect_uri is niet letter voor letter een adres dat daarvoor is opgegeven. Verzoek ${request_id}.`,
   },
   sign_in: {
     why: (app: string, service: string) => `${app} vraagt toegang tot de gegevens die ${service} over u heeft.`,

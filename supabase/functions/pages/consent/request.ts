@@ -1,9 +1,10 @@
 import { AuthorizationRequest } from "#shared/auth/authorization_request.ts";
-import { redirectUrl } from "#shared/auth/authorize.ts";
+import { refusalUrl } from "#shared/auth/authorize.ts";
 import { signOut } from "#shared/auth/supabase_auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
-import { ApiError } from "#shared/foundation/errors.ts";
+import { ApiError, ERRORS, type ErrorCode } from "#shared/foundation/errors.ts";
 import { describeCause } from "#shared/foundation/log.ts";
+import { ruleText } from "#shared/http/rules.ts";
 import { isLocale } from "#shared/values/locale.ts";
 import type { Html } from "../kit/frame.ts";
 import { type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
@@ -41,7 +42,11 @@ export class ConsentRequest extends SignInRequest<Name> {
     this.frame = {
       ...frame,
       to: (page) => `${frame.root}${PATH}${page}?${query}`,
-      refused: redirectUrl(redirect_uri, environment.config.AUTH_URL, { error: "access_denied", state }),
+      refused: refusalUrl(redirect_uri, environment.config.AUTH_URL, {
+        error: "access_denied",
+        description: "The person did not allow it.",
+        state,
+      }),
     };
   }
 
@@ -65,14 +70,11 @@ export class ConsentRequest extends SignInRequest<Name> {
     const [client_id, redirect_uri] = [read("client_id"), read("redirect_uri")];
     if (client_id === undefined || redirect_uri === undefined) return bad(request);
     // RFC 6749 section 4.1.2.1: once both are good, the application is told what is wrong. A form cannot lead there, see allow()
-    const tell = (error: string) => {
+    const tell = (error: ErrorCode, description = ERRORS[error].detail) => {
       if (c.req.method === "POST") return bad(request);
       request.logOutcome(error);
-      const state = read("state");
-      return c.redirect(
-        redirectUrl(redirect_uri, environment.config.AUTH_URL, { error, ...(state && { state }) }),
-        303,
-      );
+      const refusal = { error, description, state: read("state") };
+      return c.redirect(refusalUrl(redirect_uri, environment.config.AUTH_URL, refusal), 303);
     };
     try {
       const scope = read("scope") ?? "";
@@ -83,8 +85,11 @@ export class ConsentRequest extends SignInRequest<Name> {
         scope,
         address_hash,
       });
-      const params = AuthorizationRequest.safeParse(given);
-      if (!params.success) return tell("invalid_request");
+      const params = AuthorizationRequest.safeParse(given, { error: ruleText });
+      if (!params.success) {
+        const [issue] = params.error.issues;
+        return tell("invalid_request", `${issue?.path.join(".")}: ${issue?.message}`);
+      }
       if (params.data.response_type !== "code") return tell("unsupported_response_type");
       return new ConsentRequest(request, params.data, asking);
     } catch (error) {
@@ -154,5 +159,5 @@ export function onRequest(run: (request: ConsentRequest) => PageAnswer): Handler
 
 function bad(request: PageRequest): PageAnswer {
   request.logOutcome("bad_request");
-  return request.page(badRequestPage(request.frame), 400);
+  return request.page(badRequestPage(request.frame, request.c.var.request_id), 400);
 }

@@ -9,8 +9,9 @@ import { WORDS } from "./words.ts";
 export type ConsentFrame = Frame & { refused: string };
 
 /** Without a client and a redirect URI that we know, nobody is sent anywhere. */
-export function badRequestPage(frame: Frame): Html {
-  return kindPage(frame, WORDS[frame.locale].bad_request);
+export function badRequestPage(frame: Frame, request_id: string): Html {
+  const { bad_request } = WORDS[frame.locale];
+  return kindPage(frame, bad_request, html`<p class="quiet">${bad_request.maker(request_id)}</p>`);
 }
 
 export function consentSignInPage(frame: ConsentFrame, { name }: Asking, shown: SignInShown): Html {
