@@ -170,6 +170,7 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
       "select jobname, schedule, command from cron.job order by jobname",
     );
     expect(jobs.map(({ jobname, schedule }) => [jobname, schedule])).toEqual([
+      ["cron_record", "23 3 * * *"],
       ["documents", "10 seconds"],
       ["worker", "10 seconds"],
     ]);

@@ -172,10 +172,18 @@ describe("a stack", () => {
       "select jobname, schedule, command from cron.job order by jobname",
     );
     expect(jobs).toMatchObject([
+      { jobname: "cron_record", schedule: "23 3 * * *" },
       { jobname: "documents", schedule: "10 seconds" },
       { jobname: "worker", schedule: "10 seconds" },
     ]);
+    await database.admin.query(
+      `insert into cron.job_run_details (status, start_time, end_time)
+       select 'succeeded', now() - age, case when age > interval '1 day' then now() - age end
+         from unnest('{4 days,73 hours,71 hours,1 hour}'::interval[]) age`,
+    );
     for (const { command } of jobs) await database.admin.query(command);
+    const { rows: record } = await database.admin.query("select runid::int from cron.job_run_details order by runid");
+    expect(record, "field E3 three days of runs are kept").toEqual([{ runid: 3 }, { runid: 4 }]);
     const { rows } = await database.admin.query("select url, headers from net.requests order by url");
     const headers = { Authorization: `Bearer ${functions.WORKER_SECRET}` };
     expect(rows).toEqual([

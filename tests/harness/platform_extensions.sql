@@ -13,6 +13,9 @@ create function cron.schedule(job_name text, schedule text, command text) return
   on conflict (jobname) do update set schedule = excluded.schedule, command = excluded.command, active = true
   returning jobid
 $$;
+create table cron.job_run_details (
+  jobid bigint, runid bigint generated always as identity primary key, status text, start_time timestamptz, end_time timestamptz
+);
 
 create schema net;
 create table net.requests (id bigint generated always as identity primary key, url text not null, headers jsonb not null);

@@ -13,14 +13,8 @@ type Post = { event_id: string; body: object };
 /** What came of it: the status of the answer, or why there was none. */
 export type Sent = { status: number | null; error: string | null; ms: number; retry_after: number | null };
 
-/** Sends one event, signed with each of the secrets, and waits `patienceMs` at most. Whatever goes wrong is in the answer. */
-export async function sendWebhook(
-  line: Line,
-  { event_id, body }: Post,
-  secrets: string[],
-  now: Date,
-  patienceMs?: number,
-): Promise<Sent> {
+/** Sends one event, signed with each of the secrets. Whatever goes wrong is in the answer. */
+export async function sendWebhook(line: Line, { event_id, body }: Post, secrets: string[], now: Date): Promise<Sent> {
   const text = JSON.stringify(body);
   const { status, error, ms, headers } = await line.send({
     method: "POST",
@@ -33,7 +27,6 @@ export async function sendWebhook(
     },
     body: text,
     mostBytes: READ_BYTES,
-    ...(patienceMs === undefined ? {} : { patienceMs }),
   });
   return { status, error, ms, retry_after: readRetryAfter(status, headers["retry-after"], now) };
 }

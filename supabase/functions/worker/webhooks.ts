@@ -1,6 +1,5 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import type { LookUp } from "#shared/domain/outbound/line.ts";
-import { PING_MS } from "#shared/domain/webhooks/ping.ts";
 import { openWebhookSecrets } from "#shared/domain/webhooks/secret.ts";
 import type { Call } from "#shared/foundation/answers.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -96,13 +95,7 @@ async function sendTo(
   const results: Result[] = [];
   try {
     for (const { body, ...post } of posts) {
-      const sent = await sendWebhook(
-        line,
-        { event_id: post.event_id, body },
-        clear,
-        environment.now(),
-        post.type === "ping" ? PING_MS : undefined,
-      );
+      const sent = await sendWebhook(line, { event_id: post.event_id, body }, clear, environment.now());
       results.push({ ...post, ...sent, at: environment.now().toISOString() });
       if (!isSuccess(sent.status) || Date.now() > until) break;
     }

@@ -304,7 +304,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       summary: "Send a ping to an endpoint and return the result",
       description:
         "A ping goes to every endpoint, whatever its types, and is in no log. `attempt` is null if the worker did " +
-        "not get to it in time. The response takes at most 10 seconds, of which the receiver has 7.",
+        "not get to it in time. The receiver has 10 seconds, as for an event; the response takes at most 13.",
       params: PARAMS,
       ...write,
       sql: ["ping_webhook", "read_ping"],

@@ -1,4 +1,5 @@
-// What calls the worker and the documents: pg_cron, every ten seconds, with the worker's secret from the vault.
+// What pg_cron runs: the worker and the documents, every ten seconds, with the worker's secret from the vault; and once a
+// day it empties its own record of runs.
 
 /** The functions that have work by themselves, and how often each is called. */
 export const SCHEDULED = { worker: "10 seconds", documents: "10 seconds" } as const;
@@ -26,7 +27,23 @@ export const ENABLE = `
  * the vault.
  * @param functionsUrl root of the functions, as the database reaches them
  */
-export function callOf(functionsUrl: string, slug: keyof typeof SCHEDULED): string {
+function callOf(functionsUrl: string, slug: keyof typeof SCHEDULED): string {
   return `select net.http_post('${functionsUrl.replaceAll("'", "''")}/${slug}/run', timeout_milliseconds := ${PATIENCE_MS},
   headers := jsonb_build_object('Authorization', 'Bearer ' || (select decrypted_secret from vault.decrypted_secrets where name = '${VAULT_NAME}')))`;
 }
+
+type Job = { name: string; often: string; command: string };
+
+/** The jobs of pg_cron, which keeps a row for each run: of two jobs, 17,280 a day, that nobody else deletes. */
+export const jobsOf = (functionsUrl: string): Job[] => [
+  ...Object.entries(SCHEDULED).map(([slug, often]) => ({
+    name: slug,
+    often,
+    command: callOf(functionsUrl, slug as keyof typeof SCHEDULED),
+  })),
+  {
+    name: "cron_record",
+    often: "23 3 * * *",
+    command: `delete from cron.job_run_details where coalesce(end_time, start_time) < now() - interval '3 days'`,
+  },
+];

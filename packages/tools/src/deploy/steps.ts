@@ -16,7 +16,7 @@ import { databaseUrl, isLoopback } from "./database_url.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
 import { DeployError, type ManagementApi, type Pooler } from "./management_api.ts";
 import { ABOUT, type Host } from "./questions.ts";
-import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
+import { ENABLE, jobsOf, SCHEDULED, VAULT_NAME } from "./schedule.ts";
 
 /** Where the platform is: Supabase's own, or what stands in for it in a test. */
 export type Platform = {
@@ -420,6 +420,7 @@ async function deployFunctions(walk: Walk): Promise<Done> {
 async function schedule(walk: Walk): Promise<Done> {
   const { WORKER_SECRET = "" } = readEnv(walk.files.functions);
   const root = `${walk.platform.project_url(refOf(walk))}/functions/v1`;
+  const jobs = jobsOf(root);
   const changed = await asOwner(walk, async (client) => {
     await client.query(`do $$ begin${ENABLE}\nend $$`).catch((error: Error) => {
       throw new DeployError(
@@ -433,21 +434,23 @@ async function schedule(walk: Walk): Promise<Done> {
     if (!secrets[0]) await client.query("select vault.create_secret($1, $2)", [WORKER_SECRET, VAULT_NAME]);
     else if (!secrets[0].same) await client.query("select vault.update_secret($1, $2)", [secrets[0].id, WORKER_SECRET]);
     const done: string[] = secrets[0]?.same ? [] : [VAULT_NAME];
-    for (const [slug, often] of Object.entries(SCHEDULED)) {
-      const command = callOf(root, slug as keyof typeof SCHEDULED);
+    for (const { name, often, command } of jobs) {
       const { rowCount } = await client.query(
         "select from cron.job where jobname = $1 and schedule = $2 and command = $3 and active",
-        [slug, often, command],
+        [name, often, command],
       );
       if (rowCount) continue;
       // of a name that there is it changes the job
-      await client.query("select cron.schedule($1, $2, $3)", [slug, often, command]);
-      done.push(slug);
+      await client.query("select cron.schedule($1, $2, $3)", [name, often, command]);
+      done.push(name);
     }
     return done;
   });
   if (changed.length === 0) return { did: "as it should be" };
-  return { did: `set ${changed.join(", ")}`, undo: "select cron.unschedule('worker'), cron.unschedule('documents')" };
+  return {
+    did: `set ${changed.join(", ")}`,
+    undo: `select ${jobs.map(({ name }) => `cron.unschedule('${name}')`).join(", ")}`,
+  };
 }
 
 // Checks --------------------------------------------------------------------------------------------------------------

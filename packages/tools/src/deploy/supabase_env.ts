@@ -13,7 +13,7 @@ import { ConfigurationError, readConfiguration } from "#shared/foundation/config
 import { scramVerifier } from "../../../operator/src/scram.ts";
 import { BUNDLES, writeBundles } from "../bundle.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
-import { callOf, ENABLE, SCHEDULED, VAULT_NAME } from "./schedule.ts";
+import { ENABLE, jobsOf, VAULT_NAME } from "./schedule.ts";
 
 /** As this machine reaches the stack: the ports of the CLI where supabase/config.toml names none. */
 const API = "http://127.0.0.1:54321";
@@ -140,9 +140,8 @@ export function seed(variables: Variables): string {
     ([role, password]) => `  alter role ${role} password ${text(scramVerifier(password))};`,
   );
   const host = JSON.stringify({ operator: "supabase start", host: variables.API_HOST });
-  const jobs = Object.entries(SCHEDULED).map(
-    ([slug, often]) =>
-      `    perform cron.schedule(${text(slug)}, ${text(often)}, ${text(callOf(`${INSIDE.api}/functions/v1`, slug as keyof typeof SCHEDULED))});`,
+  const jobs = jobsOf(`${INSIDE.api}/functions/v1`).map(
+    ({ name, often, command }) => `    perform cron.schedule(${text(name)}, ${text(often)}, ${text(command)});`,
   );
   return `-- Written by npm run supabase:env, for \`supabase start\` on this machine. It is not committed.
 do $seed$
