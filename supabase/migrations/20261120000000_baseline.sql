@@ -22636,7 +22636,8 @@ begin
                     from unnest(s.names) n),
         'started_at', private.iso(private.as_moment(s.item ->> 'started_at')),
         'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
-        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000), 'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
+        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
+        'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
                   'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
                       g.sessions) order by g.sessions desc, g.name), '[]')
@@ -23212,7 +23213,8 @@ as $$
   select json_build_object('parked', coalesce(json_agg(json_build_object(
            'partner_slug', q.slug, 'client_id', q.client_id, 'reason', q.reason, 'name', q.name, 'sessions', q.sessions,
            'oldest', private.iso(q.oldest)) order by q.sessions desc, q.slug, q.name), '[]'))
-    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name, count(*) as sessions, min(w.received_at) as oldest
+    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name,
+                 count(*) as sessions, min(w.received_at) as oldest
             from core.parked_charging w
             join core.partners p on p.id = w.partner_id
             join core.oauth_clients c on c.partner_id = w.partner_id and c.id = w.owner_id
@@ -24191,7 +24193,8 @@ begin
 end $$;
 comment on function api.take_cdr(jsonb, jsonb) is
   'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, '
-  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, reason?}.';
+  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, '
+  'reason?}.';
 
 create function api.get_cdr(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer
@@ -24214,8 +24217,8 @@ comment on function api.get_cdr(jsonb, jsonb) is
 -- CDRs that cannot be read: they wait with their words, until one of their id can be read, or a later version of ours
 -- reads them.
 
--- Parks the CDRs of a batch that could not be read and are of a party of the connection, and lets go those whose id came
--- again and was taken: cdrs as sent, results as private.take_cdrs answered.
+-- Parks the CDRs of a batch that could not be read, of a party of the connection or of none, and lets those go whose id
+-- came again and was taken: cdrs as sent, results as private.take_cdrs answered.
 create function private.settle_unread(link core.ocpi_connections, cdrs jsonb, results jsonb) returns void
 language plpgsql
 as $$

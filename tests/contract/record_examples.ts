@@ -353,6 +353,7 @@ async function refuseRequests(
   await authorize("unsupported_response_type", { response_type: "token" });
   await authorize("invalid_redirect_uri", { redirect_uri: "https://elsewhere.example/" });
   await refuse("missing_or_invalid_token", "/oauth-authorize", { body: authorization });
+  await refuse("invalid_json", "/oauth-authorize", { ...fresh, raw: "{" });
   await refuse("partner_api_key_scope", "/oauth-authorize", { ...key, body: authorization });
   await world.limit("token", 1);
   await world.post("/oauth-token", asking);

@@ -4,9 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { hashAddress } from "#shared/auth/tokens.ts";
 import { readCsv } from "#shared/domain/import/table.ts";
 import { attempt } from "#shared/foundation/attempt.ts";
-import { BODY_MS, MAX_BODY, readParameters } from "#shared/http/body.ts";
+import { BODY_MS, MAX_BODY } from "#shared/http/body.ts";
 import { clientHash } from "#shared/http/client_address.ts";
 import { isFile } from "#shared/http/endpoint.ts";
+import { readParameters } from "#shared/http/oauth_client.ts";
 import { type Surface, serve } from "#shared/http/serve.ts";
 import { surface as cpo } from "../../supabase/functions/cpo-v1/app.ts";
 import { surface as oauthRevoke } from "../../supabase/functions/oauth-revoke/app.ts";

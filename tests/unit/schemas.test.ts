@@ -99,7 +99,8 @@ test("whoever stores what no two tenants may have takes it through the one funct
  * a partner.
  */
 const NEVER_THERE = [
-  // a pull that it stops is noted at its connection
+  // a pull that it stops is noted at its connection; what is read again waits for its next day
+  "runWorker: parked_limit",
   "runWorker: parked_limit",
   "revoke: unauthorized_client",
   ...["registerCharger", "deliverMonths", "claimSandboxDraft", "connectVirtualCharger", "createSandboxFixtures"].map(

@@ -1,7 +1,7 @@
-import { clientOf } from "#shared/auth/client_authentication.ts";
 import { ACCESS_TOKEN_SECONDS, hashSecret, readAccessToken } from "#shared/auth/tokens.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { clientOf, OAUTH_CLIENT } from "#shared/http/oauth_client.ts";
 
 // RFC 6749 appendix A
 const parameter = z.string().regex(/^[\x20-\x7e]*$/, "must be printable ASCII");
@@ -26,7 +26,7 @@ export const revoke = endpoint(
         client_secret: parameter.optional().meta({ description: "Its secret" }),
       })
       .meta({ id: "RevocationRequest" }),
-    accepts: ["form"],
+    ...OAUTH_CLIENT,
     maxBody: 16 * 1024,
     response: z
       .object({ ok: z.literal(true).meta({ description: "Always true: the request succeeded" }) })

@@ -1,6 +1,6 @@
-import { clientOf, isBasic } from "#shared/auth/client_authentication.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { clientOf, OAUTH_CLIENT } from "#shared/http/oauth_client.ts";
 import * as authorizationCode from "./authorization_code.ts";
 import * as clientCredentials from "./client_credentials.ts";
 import { TOKEN_ERRORS, TOKEN_SQL, TokenRequest } from "./grant.ts";
@@ -30,7 +30,7 @@ export const token = endpoint(
     limit: null,
     sql: TOKEN_SQL,
     body: TokenRequest,
-    accepts: ["form"],
+    ...OAUTH_CLIENT,
     maxBody: 16 * 1024,
     response: z
       .object({
@@ -46,8 +46,7 @@ export const token = endpoint(
   },
   async (context) => {
     const { request, body, fail } = context;
-    const client = clientOf(request, body);
-    if (!client || (body.grant_type === "client_credentials" && isBasic(request))) fail("invalid_client");
+    const client = clientOf(request, body, body.grant_type !== "client_credentials") ?? fail("invalid_client");
     const grant = GRANTS.get(body.grant_type ?? "");
     return grant ? grant({ ...context, body: { ...body, ...client } }) : fail("unsupported_grant_type");
   },

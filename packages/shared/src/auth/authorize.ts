@@ -11,7 +11,7 @@ import { hashSecret, newSecret } from "./tokens.ts";
  */
 
 /** The client's redirect URI with parameters of the answer, and who answers (RFC 9207). Never normalised: it was matched as text. */
-export function redirectUrl(redirect_uri: string, issuer: string, parameters: Record<string, string>): string {
+function redirectUrl(redirect_uri: string, issuer: string, parameters: Record<string, string>): string {
   const query = new URLSearchParams({ ...parameters, iss: issuer });
   return `${redirect_uri}${redirect_uri.includes("?") ? "&" : "?"}${query}`;
 }

@@ -1,5 +1,4 @@
 import type * as z from "zod";
-import { isBasic } from "#shared/auth/client_authentication.ts";
 import { callFor } from "#shared/foundation/call.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
@@ -7,9 +6,9 @@ import { ApiError, type ErrorCode } from "#shared/foundation/errors.ts";
 import type { Rate } from "#shared/foundation/rate.ts";
 import { storable } from "#shared/values/text.ts";
 import { type Admission, admissionOf } from "./admit.ts";
-import { MAX_BODY, parseJson, readBytes, readMultipart, readParameters, readText } from "./body.ts";
+import { MAX_BODY, parseJson, readBytes, readMultipart, readText } from "./body.ts";
 import { clientAddress, clientHash } from "./client_address.ts";
-import { type Context, type Endpoint, errorsOf, isFile, type Result, takesForms } from "./endpoint.ts";
+import { type Context, type Endpoint, errorsOf, isFile, type Result } from "./endpoint.ts";
 import { errorResponse, type Heads, setRateHeaders } from "./headers.ts";
 import { ruleText } from "./rules.ts";
 
@@ -55,9 +54,8 @@ export async function answer(
     note.refusal = declared(endpoint, error);
     debited = note.refusal.rate ?? debited;
     response = errorResponse(surface, note);
-    // RFC 6749 section 5.2
-    if (note.refusal.code === "invalid_client" && isBasic(request))
-      response.headers.set("WWW-Authenticate", 'Basic realm="oauth"');
+    const challenge = endpoint.challenge?.(request, note.refusal);
+    if (challenge) response.headers.set("WWW-Authenticate", challenge);
   }
   const admitted = admission?.admitted;
   if (admitted) note.caller = admitted.caller;
@@ -143,24 +141,16 @@ async function readBody(endpoint: Endpoint, context: AnyContext, max: number): P
   if (isFile(endpoint)) return readBytes(request, max);
   if (endpoint.accepts?.includes("multipart") && MULTIPART.test(contentType(request)))
     return readMultipart(request, max);
-  try {
-    context.rawBody = await readText(request, max);
-    return parseBody(endpoint, request, context.rawBody);
-  } catch (error) {
-    if (!takesForms(endpoint) || (error as Partial<ApiError>).code !== "invalid_json") throw error;
-    // the word of RFC 6749
-    const message = "must be a form (application/x-www-form-urlencoded) or one JSON object, in UTF-8";
-    throw new ApiError("invalid_request", { detail: `The body: ${message}`, issues: [{ path: "", message }] });
-  }
+  if (endpoint.read) return endpoint.read(request, max);
+  context.rawBody = await readText(request, max);
+  return parseBody(endpoint, context.rawBody);
 }
 
 const contentType = (request: Request) => request.headers.get("content-type") ?? "";
 
 const MULTIPART = /^multipart\/form-data\b/i;
 
-function parseBody(endpoint: Endpoint, request: Request, text: string): unknown {
-  const type = contentType(request);
-  if (takesForms(endpoint) && /^application\/x-www-form-urlencoded\b/i.test(type)) return readParameters(text);
+function parseBody(endpoint: Endpoint, text: string): unknown {
   if (endpoint.bodyOptional && text.trim() === "") return {};
   return parseJson(text, endpoint.levels);
 }

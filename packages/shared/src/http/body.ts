@@ -7,9 +7,6 @@ export const MAX_BODY = 1024 * 1024;
 /** Time limit for a whole body. A slower sender would hold a connection and memory. */
 export const BODY_MS = 30_000;
 
-/** Parameters of a form; the specification's largest has eight. */
-const MAX_PARAMETERS = 20;
-
 /**
  * Bytes per read, unless the body says that it is smaller. We reuse our own buffer: Deno would allocate as much for
  * every read, and collect all garbage for each 8 MB, which was every 64 requests.
@@ -145,25 +142,6 @@ export async function readMultipart(request: Request, max: number): Promise<Reco
   for (const [name, value] of await readFormData(request, max))
     fields[name] ??= typeof value === "string" ? value : new Uint8Array(await value.arrayBuffer());
   return fields;
-}
-
-/**
- * The parameters of a form, none of them twice (RFC 6749 section 3.2).
- * @throws {ApiError} `invalid_request`.
- */
-export function readParameters(text: string): Record<string, string> {
-  const form = new URLSearchParams(text);
-  if (form.size > MAX_PARAMETERS) throw wrong("", `has more than ${MAX_PARAMETERS} parameters`);
-  const parameters = new Map<string, string>();
-  for (const [name, value] of form) {
-    if (parameters.has(name)) throw wrong(name, "must not be repeated");
-    parameters.set(name, value);
-  }
-  return Object.fromEntries(parameters);
-}
-
-function wrong(path: string, message: string): ApiError {
-  return new ApiError("invalid_request", { issues: [{ path, message }] });
 }
 
 /**

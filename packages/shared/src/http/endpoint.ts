@@ -3,7 +3,7 @@ import type { Call, Json } from "#shared/foundation/answers.ts";
 import type { Needs } from "#shared/foundation/call.ts";
 import type { Caller } from "#shared/foundation/caller.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
-import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
+import type { ApiError, ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
 import type { Rate } from "#shared/foundation/rate.ts";
 import type { Bucket } from "#shared/values/rate_limits.ts";
 import type { CpoScope, UserScope } from "#shared/values/scopes.ts";
@@ -99,6 +99,10 @@ export type EndpointSpec<
   bodyOptional?: true;
   /** Body encodings beside JSON. `file`: the body is a file and nothing else, told by its first bytes. */
   accepts?: readonly ("form" | "multipart" | "file")[];
+  /** Reads a body of this many bytes at most in its own way; its errors are declared. */
+  read?: (request: Request, max: number) => Promise<unknown>;
+  /** `WWW-Authenticate` of a refusal; null for none. */
+  challenge?: (request: Request, refusal: ApiError) => string | null;
   /** Largest body in bytes; 1 MiB by default. */
   maxBody?: number;
   /** Most levels of objects and arrays in the body; any number by default. */
@@ -157,9 +161,6 @@ const BODY_ERRORS: readonly ErrorCode[] = ["invalid_request", "request_timeout",
 /** Whether the body is a file and nothing else. */
 export const isFile = ({ accepts }: Pick<EndpointSpec, "accepts">): boolean => accepts?.includes("file") === true;
 
-/** Whether the body may be a form. */
-export const takesForms = ({ accepts }: Pick<EndpointSpec, "accepts">): boolean => accepts?.includes("form") === true;
-
 /** Every error an endpoint can answer: the declared errors, and the errors that follow from caller, limit and body. */
 export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   const errors = new Set<ErrorCode>([...spec.errors, spec.failure, "service_unavailable"]);
@@ -169,7 +170,7 @@ export function errorsOf(spec: EndpointSpec): Set<ErrorCode> {
   else if (spec.caller.kind === "cpo" || spec.caller.kind === "session") errors.add("partner_api_key_scope");
   if (spec.limit) errors.add("too_many_requests");
   if (spec.body) for (const code of BODY_ERRORS) errors.add(code);
-  if (spec.body && !isFile(spec) && !takesForms(spec)) errors.add("invalid_json");
+  if (spec.body && !isFile(spec) && !spec.read) errors.add("invalid_json");
   return errors;
 }
 

@@ -330,7 +330,8 @@ begin
                     from unnest(s.names) n),
         'started_at', private.iso(private.as_moment(s.item ->> 'started_at')),
         'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
-        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000), 'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
+        'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
+        'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
       'names', (select coalesce(json_agg(json_build_object(
                   'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
                       g.sessions) order by g.sessions desc, g.name), '[]')

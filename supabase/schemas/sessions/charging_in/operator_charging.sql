@@ -6,7 +6,8 @@ as $$
   select json_build_object('parked', coalesce(json_agg(json_build_object(
            'partner_slug', q.slug, 'client_id', q.client_id, 'reason', q.reason, 'name', q.name, 'sessions', q.sessions,
            'oldest', private.iso(q.oldest)) order by q.sessions desc, q.slug, q.name), '[]'))
-    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name, count(*) as sessions, min(w.received_at) as oldest
+    from (select p.slug, c.client_id, w.reason, coalesce(w.names[1], w.item ->> 'refused') as name,
+                 count(*) as sessions, min(w.received_at) as oldest
             from core.parked_charging w
             join core.partners p on p.id = w.partner_id
             join core.oauth_clients c on c.partner_id = w.partner_id and c.id = w.owner_id

@@ -192,7 +192,8 @@ begin
 end $$;
 comment on function api.take_cdr(jsonb, jsonb) is
   'POST /ocpi/2.2.1/receiver/cdrs: {cdr: {place, party, id, kept_sha256, sent_sha256, document, kind, credit_of?, '
-  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, reason?}.';
+  'session?} | {place, refused, kind?, party?, id?, words?}, from?} to {place, status: taken|unchanged|refused, '
+  'reason?}.';
 
 create function api.get_cdr(caller jsonb, input jsonb) returns json
 language plpgsql stable security definer

@@ -1,8 +1,8 @@
 -- CDRs that cannot be read: they wait with their words, until one of their id can be read, or a later version of ours
 -- reads them.
 
--- Parks the CDRs of a batch that could not be read and are of a party of the connection, and lets go those whose id came
--- again and was taken: cdrs as sent, results as private.take_cdrs answered.
+-- Parks the CDRs of a batch that could not be read, of a party of the connection or of none, and lets those go whose id
+-- came again and was taken: cdrs as sent, results as private.take_cdrs answered.
 create function private.settle_unread(link core.ocpi_connections, cdrs jsonb, results jsonb) returns void
 language plpgsql
 as $$
