@@ -59,6 +59,7 @@ const NO_SECRETS = [
   "oauth_clients.tokens_valid_from",
   "ocpi_cdrs.document_sha256",
   "ocpi_cdrs.kept_sha256",
+  "ocpi_connections.plain_token",
   "partner_logos.hash",
   "partner_logos.png",
   "partners.referral_code",
