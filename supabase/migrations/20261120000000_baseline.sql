@@ -686,7 +686,7 @@ as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_va
 -- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
-return case when jsonb_typeof(value) = 'number' and abs(value::numeric) < 1e12 then round(value::numeric)::bigint end;
+return case when jsonb_typeof(value) = 'number' and abs(value::numeric) <= 1e12 then round(value::numeric)::bigint end;
 
 -- A number of at most nine digits and so many decimals, without a sign; else null.
 create function private.as_decimal(value text, places int) returns numeric
@@ -21495,6 +21495,7 @@ end $$;
 -- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   judged  jsonb;
@@ -21666,15 +21667,16 @@ return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, sou
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
 -- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
--- request_id?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a session is
--- charging, unless status says active. What is beside the session comes from our own doors, which checked its shape.
+-- request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a
+-- session is charging, unless status says active. What is beside the session comes from our own doors, which checked
+-- its shape. received_at is when it was parked, else now: of two parked words the later one counts, whenever stored.
 -- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
                session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
                status text, meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
                source_flags text[], end_from text, document jsonb, sent_sha256 bytea, signed text[], names text[],
-               client_id uuid, upload_id uuid, request_id text)
+               client_id uuid, upload_id uuid, request_id text, received_at timestamptz)
 language sql stable
 begin atomic
   -- materialized: read once, though judged by several columns
@@ -21694,7 +21696,7 @@ begin atomic
        place int, sheet_row int, charger_id text, connector jsonb, evse_no int, source text, external_id text,
        started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text, meter_start_wh jsonb,
        meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb, sent_sha256 text, signed jsonb,
-       client_id uuid, upload_id uuid, request_id text, names text[])
+       client_id uuid, upload_id uuid, request_id text, names text[], parked_at timestamptz)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text)
         on f.n = e.n
   )
@@ -21722,7 +21724,8 @@ begin atomic
          case when i.signed is null then '{}'::text[] else array(select jsonb_array_elements_text(i.signed)) end,
          coalesce(i.found_names, i.names, '{}'), coalesce(i.client_id, private.client_id()),
          coalesce((shared ->> 'upload_id')::uuid, i.upload_id),
-         coalesce(i.request_id, nullif(current_setting('app.request_id', true), ''))
+         coalesce(i.request_id, nullif(current_setting('app.request_id', true), '')),
+         coalesce(i.parked_at, private.now())
     from item i;
 end;
 
@@ -21873,14 +21876,14 @@ begin
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
        ended_at, busy_from, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
     select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
-           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own, now,
-           b.meter_id, b.meter_start_wh, b.meter_end_wh
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own,
+           b.received_at, b.meter_id, b.meter_start_wh, b.meter_end_wh
       from beside b where b.outcome = 'created'
      order by b.started_at, b.source, b.external_id
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = now, meter_id = b.meter_id,
+           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = b.received_at, meter_id = b.meter_id,
            meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh,
            connection_id = coalesce(s.connection_id, b.connection_id),
            names = case when b.called_so then s.names
@@ -21906,7 +21909,7 @@ begin
            b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
-           b.end_from, now
+           b.end_from, b.received_at
       from (select w.*, shared ? 'counted'
                         or sum(w.size) over (order by w.started_at, w.n)
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
@@ -21972,6 +21975,7 @@ end $$;
 -- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
+set enable_seqscan = off
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
@@ -23385,11 +23389,21 @@ begin
     order by h.id for no key update;
   update core.chargers h
      set counts_until = case when exists (
-           select from core.charger_months m
-            where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
-         -- a charge that was going on at the removal is the former one's
+             select from core.charger_months m
+              where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
+           -- typed months, and what was booked before it was withdrawn, are its kWh too
+           or exists (
+             select from core.delivered_months d
+              where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.delivery_id is not null
+                and d.total_kwh > 0)
+           or exists (
+             select from core.charging_sessions s
+               join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+                                           and d.period = s.month
+              where s.partner_id = h.partner_id and s.charger_id = h.id and 'withdrawn' = any (s.flags) and d.locked)
+         -- a charge that was going on at the removal is the former one's, for a day
          then greatest(h.removed_at, (
-           select max(s.ended_at) from core.charging_sessions s
+           select max(least(s.ended_at, h.removed_at + interval '1 day')) from core.charging_sessions s
             where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
               and s.started_at > h.removed_at - interval '31 days'))
          else '-infinity' end
@@ -23412,6 +23426,7 @@ comment on function private.succeed_charger(text, text) is
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
                                                    sent_sha256 bytea) returns uuid[]
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   changed jsonb;

@@ -172,11 +172,13 @@ test("every planner setting and fence is there for a step below", async () => {
 /** Those that save processor time rather than blocks; `bench charging_in`, `ocpi` and `list` show it. */
 const TIMED: Record<string, number> = {
   "api.list_charging_sessions": 1,
-  "private.judge_sessions": 1,
+  "private.judge_sessions": 2,
   "private.read_sessions": 1,
   "private.resolve_chargers": 2,
   "private.store_months_of_file": 1,
   "private.store_sessions": 3,
+  "private.total_sessions": 1,
+  "private.withdraw_charging_sessions": 1,
 };
 
 test("the steps of a year, of tables without statistics and of analyzed ones", async () => {

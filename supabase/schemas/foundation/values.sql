@@ -26,7 +26,7 @@ as $$ select case when value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' and pg_input_is_va
 -- A JSON number as a whole one; null if it is none, or too large.
 create function private.as_count(value jsonb) returns bigint
 language sql immutable
-return case when jsonb_typeof(value) = 'number' and abs(value::numeric) < 1e12 then round(value::numeric)::bigint end;
+return case when jsonb_typeof(value) = 'number' and abs(value::numeric) <= 1e12 then round(value::numeric)::bigint end;
 
 -- A number of at most nine digits and so many decimals, without a sign; else null.
 create function private.as_decimal(value text, places int) returns numeric

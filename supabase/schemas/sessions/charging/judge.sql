@@ -131,6 +131,7 @@ end $$;
 -- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
+set enable_seqscan = off
 as $$
 declare
   judged  jsonb;

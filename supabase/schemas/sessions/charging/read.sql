@@ -10,15 +10,16 @@ return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, sou
 -- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
 -- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
 -- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
--- request_id?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a session is
--- charging, unless status says active. What is beside the session comes from our own doors, which checked its shape.
+-- request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a
+-- session is charging, unless status says active. What is beside the session comes from our own doors, which checked
+-- its shape. received_at is when it was parked, else now: of two parked words the later one counts, whenever stored.
 -- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
                session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
                status text, meter_wh bigint, meter_id text, meter_start_wh bigint, meter_end_wh bigint, power_type text,
                source_flags text[], end_from text, document jsonb, sent_sha256 bytea, signed text[], names text[],
-               client_id uuid, upload_id uuid, request_id text)
+               client_id uuid, upload_id uuid, request_id text, received_at timestamptz)
 language sql stable
 begin atomic
   -- materialized: read once, though judged by several columns
@@ -38,7 +39,7 @@ begin atomic
        place int, sheet_row int, charger_id text, connector jsonb, evse_no int, source text, external_id text,
        started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text, meter_start_wh jsonb,
        meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb, sent_sha256 text, signed jsonb,
-       client_id uuid, upload_id uuid, request_id text, names text[])
+       client_id uuid, upload_id uuid, request_id text, names text[], parked_at timestamptz)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text)
         on f.n = e.n
   )
@@ -66,6 +67,7 @@ begin atomic
          case when i.signed is null then '{}'::text[] else array(select jsonb_array_elements_text(i.signed)) end,
          coalesce(i.found_names, i.names, '{}'), coalesce(i.client_id, private.client_id()),
          coalesce((shared ->> 'upload_id')::uuid, i.upload_id),
-         coalesce(i.request_id, nullif(current_setting('app.request_id', true), ''))
+         coalesce(i.request_id, nullif(current_setting('app.request_id', true), '')),
+         coalesce(i.parked_at, private.now())
     from item i;
 end;

@@ -143,14 +143,14 @@ begin
       (partner_id, charger_id, id, connection_id, owner_id, source, external_id, connector, evse_assumed, started_at,
        ended_at, busy_from, wh, status, names, flags, received_at, meter_id, meter_start_wh, meter_end_wh)
     select private.partner_id(), b.charger_id, b.session_id, b.connection_id, b.owner_id, b.source, b.external_id,
-           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own, now,
-           b.meter_id, b.meter_start_wh, b.meter_end_wh
+           b.connector, b.evse_assumed, b.started_at, b.ended_at, b.busy_from, b.wh, b.status, b.names, b.own,
+           b.received_at, b.meter_id, b.meter_start_wh, b.meter_end_wh
       from beside b where b.outcome = 'created'
      order by b.started_at, b.source, b.external_id
   ), updated as (
     update core.charging_sessions s
        set connector = b.connector, evse_assumed = b.evse_assumed, started_at = b.started_at, ended_at = b.ended_at,
-           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = now, meter_id = b.meter_id,
+           busy_from = b.busy_from, wh = b.wh, status = b.status, received_at = b.received_at, meter_id = b.meter_id,
            meter_start_wh = b.meter_start_wh, meter_end_wh = b.meter_end_wh,
            connection_id = coalesce(s.connection_id, b.connection_id),
            names = case when b.called_so then s.names
@@ -176,7 +176,7 @@ begin
            b.upload_id, b.request_id, case when b.fits and b.source <> 'ocpi' then b.document end,
            sha256(convert_to(b.document::text, 'UTF8')), b.sent_sha256, case when b.fits then b.signed else '{}' end,
            case when b.fits and b.signed <> '{}' then 'unchecked' end, b.meter_id, b.meter_start_wh, b.meter_end_wh,
-           b.end_from, now
+           b.end_from, b.received_at
       from (select w.*, shared ? 'counted'
                         or sum(w.size) over (order by w.started_at, w.n)
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
