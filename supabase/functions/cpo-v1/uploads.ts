@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import { KINDS } from "#shared/domain/charging_in/file/headings.ts";
 import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import {
   MAX_UPLOAD,

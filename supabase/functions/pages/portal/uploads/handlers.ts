@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
-import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import { KINDS } from "#shared/domain/charging_in/file/headings.ts";
 import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
 import { cut, storable } from "#shared/values/text.ts";

@@ -1,5 +1,5 @@
 import { Sealed } from "#shared/domain/answers.ts";
-import { KINDS, type Kind } from "#shared/domain/charging_in/file/columns.ts";
+import { KINDS, type Kind } from "#shared/domain/charging_in/file/headings.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { Who } from "../model.ts";

@@ -1,6 +1,6 @@
 import { type Decimal, decideEnergy } from "../../sheet/decimals.ts";
 import { EMPTY } from "../../sheet/model.ts";
-import { ENERGY } from "./columns.ts";
+import { ENERGY } from "./headings.ts";
 import type { ReadUpload } from "./read_upload.ts";
 
 /**
