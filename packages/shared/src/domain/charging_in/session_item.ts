@@ -56,6 +56,8 @@ function readInstant(value: unknown): string | null {
     .map((part) => Number(part ?? 0));
   if (month < 1 || month > 12 || day < 1 || day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
   if (hour > 23 || minute > 59 || second > 59 || year < 1900) return null;
+  // as we write it
+  if (value.length === 20) return value;
   const zone = /([+-])(\d\d):?(\d\d)$/.exec(value.slice(16));
   const ahead = zone ? (zone[1] === "-" ? -1 : 1) * (Number(zone[2]) * 60 + Number(zone[3])) : 0;
   const moment = Date.UTC(year, month - 1, day, hour, minute - ahead, second);

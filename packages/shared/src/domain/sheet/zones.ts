@@ -46,25 +46,27 @@ function find(text: string): Zone | null {
 export function momentOf(wall: number, zone: Zone, notBefore?: number): number | null {
   if (typeof zone === "number") return wall - zone;
   const clock = clockOf(zone);
-  const offsets = zone === AMSTERDAM ? OFFSETS : [...new Set([clock.ahead(wall - DAY), clock.ahead(wall + DAY)])];
-  const moments = offsets
-    .map((offset) => wall - offset)
-    .filter((moment, place) => clock.ahead(moment) === offsets[place])
-    .sort((one, other) => one - other);
-  return moments.find((moment) => notBefore === undefined || moment >= notBefore) ?? moments[0] ?? null;
+  const [more, less] = zone === AMSTERDAM ? [2 * HOUR, HOUR] : clock.around(wall);
+  const first = clock.ahead(wall - more) === more ? wall - more : null;
+  if (first !== null && (notBefore === undefined || first >= notBefore)) return first;
+  const second = clock.ahead(wall - less) === less ? wall - less : null;
+  return second !== null && (first === null || (notBefore !== undefined && second >= notBefore)) ? second : first;
 }
 
-/** The day in Amsterdam on which a moment lies, as `2026-03-10`. */
-export const dayInAmsterdam = (moment: number): string =>
-  new Date(moment + clockOf(AMSTERDAM).ahead(moment)).toISOString().slice(0, 10);
+/** Midnight of the day in Amsterdam on which a moment lies, in milliseconds since 1970 as if at UTC. */
+export function dayInAmsterdam(moment: number): number {
+  const wall = moment + clockOf(AMSTERDAM).ahead(moment);
+  return wall - (((wall % DAY) + DAY) % DAY);
+}
 
-/** How far Amsterdam is ahead of UTC, in summer and in winter. */
-const OFFSETS = [2 * HOUR, HOUR];
 const clocks = new Map<string, Clock>();
 
 function clockOf(zone: string): Clock {
-  const clock = clocks.get(zone) ?? new Clock(zone);
-  clocks.set(zone, clock);
+  let clock = clocks.get(zone);
+  if (!clock) {
+    clock = new Clock(zone);
+    clocks.set(zone, clock);
+  }
   return clock;
 }
 
@@ -95,6 +97,12 @@ class Clock {
       if (this.#days.size < 10_000) this.#days.set(day, same);
     }
     return same ?? this.#ask(moment);
+  }
+
+  /** How far it is ahead around a wall's time, the most first. */
+  around(wall: number): [more: number, less: number] {
+    const [before, after] = [this.ahead(wall - DAY), this.ahead(wall + DAY)];
+    return [Math.max(before, after), Math.min(before, after)];
   }
 
   #ask(moment: number): number {

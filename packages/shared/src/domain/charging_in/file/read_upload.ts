@@ -247,7 +247,7 @@ async function readMonths(table: Table, rows: readonly Placed[], work: Work): Pr
       rejected.push({ row: place, sheet_row, ...because(read.reason), ...column, period });
     } else {
       items.push({ place, sheet_row, ...read, document: table.words(row) });
-      sum.add(read.period, Math.round(read.total_kwh * 1000), read.session_count);
+      sum.add(Date.parse(read.period), Math.round(read.total_kwh * 1000), read.session_count);
     }
   }
   return { items, rejected, sums: sum.of("months") };
@@ -305,43 +305,46 @@ function countIn(cell: Cell): number | null {
   return Number.isInteger(count) && count >= 0 && count <= 1_000_000 ? count : null;
 }
 
-/** Adds up what was read. */
+/** Adds up what was read, by day. */
 class Sum {
-  #wh = 0;
-  #sessions = 0;
-  #days: string[] = [];
-  readonly #months = new Map<string, { wh: number; sessions: number }>();
+  #first: number | null = null;
+  readonly #days = new Map<number, { wh: number; sessions: number }>();
 
-  add(day: string, wh: number, sessions: number): void {
-    this.#wh += wh;
-    this.#sessions += sessions;
-    const [first, lowest = day, highest = day] = this.#days;
-    this.#days = [first ?? day, day < lowest ? day : lowest, day > highest ? day : highest];
-    const period = day.slice(0, 7);
-    const month = this.#months.get(period) ?? { wh: 0, sessions: 0 };
-    this.#months.set(period, { wh: month.wh + wh, sessions: month.sessions + sessions });
+  /** @param day midnight, in milliseconds since 1970 as if at UTC */
+  add(day: number, wh: number, sessions: number): void {
+    this.#first ??= day;
+    const sum = this.#days.get(day);
+    if (sum) {
+      sum.wh += wh;
+      sum.sessions += sessions;
+    } else this.#days.set(day, { wh, sessions });
   }
 
   of(kind: Kind): Sums {
-    const [first, lowest, highest] = this.#days;
+    const days = [...this.#days].sort(([one], [other]) => one - other);
+    const [lowest, highest] = [days[0]?.[0], days.at(-1)?.[0]];
+    const last = highest !== undefined && kind === "months" ? lastOfMonth(highest) : highest;
+    const months = Map.groupBy(days, ([day]) => isoDay(day).slice(0, 7));
+    const total = (of: typeof days, what: "wh" | "sessions") => of.reduce((sum, [, each]) => sum + each[what], 0);
     return {
-      kwh: this.#wh / 1000,
-      sessions: this.#sessions,
-      first_day: lowest ?? null,
-      last_day: highest && kind === "months" ? lastOfMonth(highest) : (highest ?? null),
-      first_date: first === undefined ? null : inWords(first),
-      months: [...this.#months]
-        .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([period, { wh, sessions }]) => ({ period, kwh: wh / 1000, sessions })),
+      kwh: total(days, "wh") / 1000,
+      sessions: total(days, "sessions"),
+      first_day: lowest === undefined ? null : isoDay(lowest),
+      last_day: last === undefined ? null : isoDay(last),
+      first_date: this.#first === null ? null : IN_WORDS.format(this.#first),
+      months: [...months].map(([period, of]) => ({
+        period,
+        kwh: total(of, "wh") / 1000,
+        sessions: total(of, "sessions"),
+      })),
     };
   }
 }
 
-const lastOfMonth = (day: string): string =>
-  new Date(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)), 0)).toISOString().slice(0, 10);
-
+const isoDay = (day: number): string => new Date(day).toISOString().slice(0, 10);
+const lastOfMonth = (day: number): number =>
+  Date.UTC(new Date(day).getUTCFullYear(), new Date(day).getUTCMonth() + 1, 0);
 const IN_WORDS = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
-const inWords = (day: string): string => IN_WORDS.format(Date.parse(day));
 
 const NAMED: readonly SessionField[] = ["charger_id", "external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"];
 
@@ -377,7 +380,7 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
   const duration = table.cell(row, "duration");
   if (times.hasEnd) {
     if (!times.isEndEmpty(index)) {
-      const end = times.end(index);
+      const end = times.end(index, start ?? undefined);
       sent.ended_at = end === null ? "" : writeInstant(end);
     }
   } else if (!isNone(duration)) {
@@ -440,12 +443,14 @@ async function readSessions(table: Table, rows: readonly Placed[], times: Times,
   evses.settle(read);
   const ids_ignored = haveReusedIds(read);
   // in a file no row is later than another: of a session that is in it twice, nobody knows which row is right
-  const same = Map.groupBy(read, sessionKey);
+  const keys = read.map(sessionKey);
+  const [once, twice] = [new Set<string>(), new Set<string>()];
+  for (const key of keys) (once.has(key) ? twice : once).add(key);
   const items: Judged[] = [];
   const sum = new Sum();
-  for (const { row: _, ...item } of read) {
-    const session_id = (item.external_id as string | undefined) ?? null;
-    if (same.get(sessionKey(item))?.length !== 1) {
+  for (const [index, { row: _, ...item }] of read.entries()) {
+    if (twice.has(keys[index] ?? "")) {
+      const session_id = (item.external_id as string | undefined) ?? null;
       rejected.push({ row: item.place, sheet_row: item.sheet_row, reason: "duplicate_in_file", session_id });
       continue;
     }
@@ -457,19 +462,18 @@ async function readSessions(table: Table, rows: readonly Placed[], times: Times,
 
 /** What a row names, its EVSE and when it began. */
 const chargeKey = (item: Item): string =>
-  JSON.stringify([...NAMED.map((field) => item[field] ?? null), item.evse_no ?? null, item.started_at]);
+  JSON.stringify([...NAMED.map((field) => item[field]), item.evse_no, item.started_at]);
 const sessionKey = (item: Item): string => `${item.external_id ?? ""} ${chargeKey(item)}`;
 
 /** Whether an id stands for two charges. Then no row of the file is known by its id. Names are compared as SQL does. */
 function haveReusedIds(items: Item[]): boolean {
-  const charges = new Map<unknown, string>();
-  const isReused = items.some((item) => {
-    if (item.external_id === undefined) return false;
-    const charge = chargeKey(item).toUpperCase().replace(/[*\- ]/g, "");
-    const before = charges.get(item.external_id);
-    charges.set(item.external_id, charge);
-    return before !== undefined && before !== charge;
-  });
+  const byId = Map.groupBy(items, (item) => item.external_id);
+  const isReused = [...byId].some(
+    ([id, same]) =>
+      id !== undefined &&
+      same.length > 1 &&
+      new Set(same.map((item) => chargeKey(item).toUpperCase().replace(/[*\- ]/g, ""))).size > 1,
+  );
   if (isReused)
     for (const item of items) {
       delete item.external_id;
@@ -481,14 +485,17 @@ function haveReusedIds(items: Item[]): boolean {
 /** EVSEs that a file names by words, such as A and B: of each charger they are numbered in the order of their first rows. */
 class Evses {
   readonly #table: Table;
+  readonly #isNamed: boolean;
   readonly #words = new Map<string, Map<string, number>>();
 
   constructor(table: Table) {
     this.#table = table;
+    this.#isNamed = (["evse_no", "evse_id", "evse_uid"] as const).some((field) => table.has(field));
   }
 
   /** The charger of a row and its word for the EVSE; null where it has a number or none. */
   #of(item: Record<string, unknown>, row: Placed): { charger: string; word: string } | null {
+    if (!this.#isNamed) return null;
     const charger = ["charger_id", "external_ref", "serial_number"].map((field) => item[field] ?? "").join(" ").trim();
     if (!charger || item.evse_no !== undefined) return null;
     const word = nameIn(this.#table.cell(row, "evse_no")) ?? item.evse_id ?? item.evse_uid;

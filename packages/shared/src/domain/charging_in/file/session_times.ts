@@ -113,14 +113,17 @@ export class Times {
     return start && momentOf(start.wall, this.#zone(start, index, this.#layout.start));
   }
 
-  /** When it ended. A clock alone is that of the day on which it began, or of the next if it would end before. */
-  end(index: number): number | null {
+  /**
+   * When it ended. A clock alone is that of the day on which it began, or of the next if it would end before.
+   * @param notBefore when it began
+   */
+  end(index: number, notBefore: number | undefined): number | null {
     const { start: began, end: ended } = this.#layout;
-    const start = this.#wallAt(began, index, null);
+    const start = hasOwnDay(ended) ? null : this.#wallAt(began, index, null);
     const end = this.#wallAt(ended, index, start);
     if (!end) return null;
-    const zone = end.zone ?? (hasOwnDay(ended) ? undefined : start?.zone);
-    return momentOf(end.wall, this.#zone({ ...end, zone }, index, ended), this.start(index) ?? undefined);
+    end.zone ??= start?.zone;
+    return momentOf(end.wall, this.#zone(end, index, ended), notBefore);
   }
 
   isEndEmpty(index: number): boolean {
