@@ -2336,7 +2336,7 @@ create table core.uploads (
   user_id    uuid,
   file_name  text,
   sha256     bytea       not null,
-  decimal    text,
+  said       jsonb       not null,
   kind       text        not null,
   rows       int         not null,
   counts     jsonb       not null,
@@ -2344,6 +2344,7 @@ create table core.uploads (
   created_at timestamptz not null default private.now(),
   arrival    bigint      not null generated always as identity,
   columns    jsonb       not null,
+  read       jsonb       not null,
   constraint uploads_pkey primary key (partner_id, id),
   constraint uploads_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
   constraint uploads_kind_known check (kind in ('months', 'sessions')),
@@ -2353,7 +2354,9 @@ comment on table core.uploads is
   'A file of months or sessions of a CPO client: its hash and the result of each row, not the file. Kept seven years.';
 comment on column core.uploads.owner_id is 'The client whose customers and chargers the file is about.';
 comment on column core.uploads.user_id is 'The person who sent it in the portal; null for the API.';
-comment on column core.uploads.decimal is 'The decimal sign that the sender named; null if the columns told it.';
+comment on column core.uploads.said is 'What the sender said about the file: {decimal?, dates?, columns?}.';
+comment on column core.uploads.read is
+  'What was read: {sheet, header_row, read_as, ids_ignored, sums}, as the API answers it.';
 comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
@@ -25161,6 +25164,7 @@ as $$
   select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at),
                             'rows', upload.rows,
                             'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
+         || upload.read
 $$;
 
 -- Rows of which nothing is stored, by an upload's counts.
@@ -25181,8 +25185,8 @@ as $$
      where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
--- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses,
--- dry_run} to its answer. As a client. The client's newest file once more is answered as it was stored, by a dry run
+-- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected, ignored,
+-- statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's newest file once more is answered as it was stored, by a dry run
 -- too, unless a row that was refused, locked, parked or withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
@@ -25209,7 +25213,7 @@ begin
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
   if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind'
-      and newest.decimal is not distinct from input ->> 'decimal'
+      and newest.said = input -> 'said'
      and not private.can_store_again(newest) then
     if private.rows_left_out(newest.counts) = 0 then
       return private.upload_answer(newest) || '{"idempotent": true}';
@@ -25221,7 +25225,9 @@ begin
     upload.results := case input ->> 'kind' when 'months' then private.store_months_of_file(input)
                            else private.store_sessions_of_file(input) end;
     upload.results := (
-      select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
+      select coalesce(jsonb_agg(r.result || jsonb_strip_nulls(
+                        jsonb_build_object('ignored', input -> 'ignored' -> (r.result ->> 'row')))
+                      order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
         select e.result - case
                 when dry and bool_or(e.result ->> 'status' = 'created') over (
@@ -25229,7 +25235,7 @@ begin
                                then 'charging_session_id' else '' end as result
           from jsonb_array_elements(upload.results) e (result)
         union all
-        select jsonb_strip_nulls(e.result || '{"status": "invalid"}')
+        select jsonb_strip_nulls('{"status": "invalid"}' || e.result)
          from jsonb_array_elements(input -> 'rejected') e (result)) r);
     upload.counts := (
       select jsonb_object_agg(s.status, coalesce(n.rows, 0))
@@ -25240,13 +25246,12 @@ begin
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
-    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns,
+    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, said, kind, rows, columns, read,
                               counts, results)
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
-            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int,
-                input -> 'columns',
-            upload.counts, upload.results)
+            decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
+            input -> 'columns', input -> 'read', upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
@@ -25255,7 +25260,7 @@ begin
     end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows',
                               'columns', input -> 'columns',
-                              'counts', upload.counts, 'results', upload.results);
+                              'counts', upload.counts, 'results', upload.results) || (input -> 'read');
   end;
   return private.upload_answer(upload);
 end $$;
@@ -25269,7 +25274,7 @@ begin
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
   'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
-  'columns, counts, results, idempotent?}.';
+  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json

@@ -1,7 +1,11 @@
 let byName: Map<string, string> | undefined;
 
 const keyOf = (text: string): string =>
-  text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z]/g, "");
+  text
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z]/g, "");
 
 /** The names of countries in Dutch, English and German, and what people write instead. */
 function names(): Map<string, string> {

@@ -1,5 +1,5 @@
-import { checkDigit } from "#shared/values/ean.ts";
 import type { EanRegisterPoint } from "#shared/domain/answers.ts";
+import { checkDigit } from "#shared/values/ean.ts";
 import { addressKey } from "./address.ts";
 import type { EanRegisterAnswer, PartialAddress, UnavailableReason } from "./types.ts";
 

@@ -11,6 +11,7 @@ export function unguarded(value: string): string {
       .replace(/[\u00a0\u202f]/g, " ")
       .replace(/[\u001c-\u001f\u00ad\u200e\u200f\ufeff]/g, "")
       .trim();
-  if (text.startsWith('="') && text.endsWith('"') && text.length > 2) return text.slice(2, -1).replaceAll('""', '"').trim();
+  if (text.startsWith('="') && text.endsWith('"') && text.length > 2)
+    return text.slice(2, -1).replaceAll('""', '"').trim();
   return text.startsWith("'") ? text.replace(/^'(?=[=+@\-\d])/, "") : text;
 }

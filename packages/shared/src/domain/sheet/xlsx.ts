@@ -1,6 +1,15 @@
 import { type Style, serialToWall, stylesInto } from "./formats.ts";
 import { unguarded } from "./guards.ts";
-import { type Cell, EMPTY, MAX_CELL, MAX_CELLS, MAX_INFLATED, type OpenSheet, type Sheet, SheetError } from "./model.ts";
+import {
+  type Cell,
+  EMPTY,
+  MAX_CELL,
+  MAX_CELLS,
+  MAX_INFLATED,
+  type OpenSheet,
+  type Sheet,
+  SheetError,
+} from "./model.ts";
 import type { Work } from "./work.ts";
 import { decode, type Reader, readXml } from "./xml.ts";
 import { type Part, partsOf, unpack } from "./zip.ts";

@@ -2,7 +2,8 @@ import { isPlain } from "#shared/values/text.ts";
 import type { Cell } from "../../sheet/model.ts";
 
 /** Words by which people and programs say that there is nothing. */
-const NONE = /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
+const NONE =
+  /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
 
 /** Whether a cell says nothing. */
 export const isNone = (cell: Cell): boolean =>

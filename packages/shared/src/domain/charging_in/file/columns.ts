@@ -27,7 +27,13 @@ export function lacks(kind: Kind, fields: readonly (Field | null)[]): Need[] {
 }
 
 /** A row of headings as one kind reads it. */
-export type Head = { kind: Kind; headers: readonly string[]; headings: readonly Heading[]; needs: Need[]; known: number };
+export type Head = {
+  kind: Kind;
+  headers: readonly string[];
+  headings: readonly Heading[];
+  needs: Need[];
+  known: number;
+};
 
 /** What a row of headings is to each of these kinds; the best first: what lacks least, then what has most columns. */
 export function headsOf(headers: readonly string[], kinds: readonly Kind[] = KINDS): Head[] {

@@ -23,7 +23,8 @@ export const HEADINGS = {
       "referentie reference ref kundennummer kundennr kundenreferenz",
     ean: "ean eancode eannummer eannumber",
     connection_id: "connectionid",
-    period: "period periode maand month monat jaarmaand yearmonth leveringsmaand billingmonth zeitraum abrechnungsmonat",
+    period:
+      "period periode maand month monat jaarmaand yearmonth leveringsmaand billingmonth zeitraum abrechnungsmonat",
     kwh: KWH,
     session_count:
       "sessioncount sessies aantalsessies laadsessies aantallaadsessies sessions numberofsessions totalsessions chargingsessions " +
@@ -179,9 +180,7 @@ export function readHeading(written: string): Heading {
       zonedField(names.get(bracket ? bare : words.slice(0, -1).join(""))) ??
       durationOf(names.get(words.filter((word) => unitOfTime(word) === null).join("")));
     const isOther =
-      OTHER_WORDS.test(words.join(" ")) ||
-      words.some((word) => OTHER_NAMES.has(word)) ||
-      measureOf(text) === "other";
+      OTHER_WORDS.test(words.join(" ")) || words.some((word) => OTHER_NAMES.has(word)) || measureOf(text) === "other";
     if (known && !ENERGY.includes(known) && unit === null)
       return TIMES.includes(known) && /[€$£¥%]/.test(text) ? null : known;
     if (isOther || (unit === null && !known)) return null;

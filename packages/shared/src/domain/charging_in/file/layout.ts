@@ -21,6 +21,13 @@ export type Said = {
   columns?: string | undefined;
 };
 
+/** What the sender chose, as an upload keeps it. */
+export const choicesOf = ({ decimal, dates, columns }: Said): Pick<Said, "decimal" | "dates" | "columns"> => ({
+  ...(decimal && { decimal }),
+  ...(dates && { dates }),
+  ...(columns && { columns }),
+});
+
 /** The columns of one end of a session: a moment in one column, or its day and its clock in two; `null`: the day of the start. */
 export type TimeColumns = { moment: number } | { day: number | null; clock: number };
 
@@ -204,7 +211,8 @@ class Columns {
   times(field: "started_at" | "ended_at"): TimeColumns | null {
     const own = this.of(field).map((place) => ({ place, kind: this.timeKind(place) }));
     const any = this.of("date").map((place) => ({ place, kind: this.timeKind(place) }));
-    const first = (columns: typeof own, ...kinds: TimeKind[]) => columns.find(({ kind }) => kinds.includes(kind))?.place;
+    const first = (columns: typeof own, ...kinds: TimeKind[]) =>
+      columns.find(({ kind }) => kinds.includes(kind))?.place;
     const moment = first(own, "moment");
     if (moment !== undefined) return { moment };
     const clock = first(own, "clock");
@@ -217,7 +225,8 @@ class Columns {
       const dated = first(any, "moment");
       if (dated !== undefined) return { moment: dated };
     }
-    const place = first(own, "midnight", "day") ?? own[0]?.place ?? (field === "started_at" ? any[0]?.place : undefined);
+    const place =
+      first(own, "midnight", "day") ?? own[0]?.place ?? (field === "started_at" ? any[0]?.place : undefined);
     return place === undefined ? null : { moment: place };
   }
 }

@@ -1,6 +1,6 @@
-import { eanCode } from "#shared/values/fields.ts";
-import { isRoundedEan } from "#shared/values/ean.ts";
 import { countryCode } from "#shared/values/countries.ts";
+import { isRoundedEan } from "#shared/values/ean.ts";
+import { eanCode } from "#shared/values/fields.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
 import { readDuration } from "../../sheet/durations.ts";
@@ -63,18 +63,23 @@ export type Sums = {
   months: { period: string; kwh: number; sessions: number }[];
 };
 
-export type ReadUpload = {
-  kind: Kind;
+/** What was read, as the answer says it. */
+type Read = {
   /** The sheet that was read; null for CSV. */
   sheet: string | null;
   /** The row of the headings, as the spreadsheet numbers it. */
   header_row: number;
-  columns: { header: string; field: Field | null }[];
   /** The heading or headings behind each field. */
   read_as: { [Name in Field]?: string };
   sums: Sums;
   /** An id stands for two sessions, so rows are known by EVSE and start. */
   ids_ignored: boolean;
+};
+
+export type ReadUpload = {
+  kind: Kind;
+  columns: { header: string; field: Field | null }[];
+  read: Read;
   /** Rows below the header. */
   rows: number;
   items: Judged[];
@@ -119,20 +124,21 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   }
   const layout = await layOut(found, rows, said, work);
   const table = new Table(headers, layout);
-  const read =
-    kind === "months"
-      ? await readMonths(table, rows, work)
-      : await readSessions(table, rows, await Times.of(headers, headings, layout, rows, said.dates, work), work);
+  const {
+    items,
+    rejected: unread,
+    ids_ignored = false,
+    sums,
+  } = kind === "months"
+    ? await readMonths(table, rows, work)
+    : await readSessions(table, rows, await Times.of(headers, headings, layout, rows, said.dates, work), work);
   return {
     kind,
-    sheet: found.name,
-    header_row: top?.sheet_row ?? 1,
     columns: headers.map((name, place) => ({ header: name, field: layout.fields[place] ?? null })),
-    read_as: readAs(headers, layout),
+    read: { sheet: found.name, header_row: top?.sheet_row ?? 1, read_as: readAs(headers, layout), ids_ignored, sums },
     rows: body.length,
-    ids_ignored: false,
-    ...read,
-    rejected: [...rejected, ...read.rejected],
+    items,
+    rejected: [...rejected, ...unread],
     ignored: table.ignored,
     statuses: STATUSES[kind],
     table: body,
@@ -161,7 +167,7 @@ const CUSTOMER: readonly Field[] = ["cpo_external_ref", "ean", "connection_id"];
 const CHARGER: readonly Field[] = ["charger_id", "external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"];
 
 /** The headings behind each field. */
-function readAs(headers: readonly string[], { places, start, end }: Layout): ReadUpload["read_as"] {
+function readAs(headers: readonly string[], { places, start, end }: Layout): Read["read_as"] {
   const named = (at: readonly number[]) => at.map((place) => headers[place]).join(" + ");
   return Object.fromEntries([
     ...[...places].map(([field, place]) => [field, headers[place]]),
@@ -230,7 +236,7 @@ class Table {
 const MOST_WH = 1_000_000_000;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-type Result = Pick<ReadUpload, "items" | "rejected" | "sums"> & { ids_ignored?: boolean };
+type Result = Pick<ReadUpload, "items" | "rejected"> & { sums: Sums; ids_ignored?: boolean };
 
 async function readMonths(table: Table, rows: readonly Placed[], work: Work): Promise<Result> {
   const items: Judged[] = [];
@@ -346,7 +352,14 @@ const lastOfMonth = (day: number): number =>
   Date.UTC(new Date(day).getUTCFullYear(), new Date(day).getUTCMonth() + 1, 0);
 const IN_WORDS = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
 
-const NAMED: readonly SessionField[] = ["charger_id", "external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"];
+const NAMED: readonly SessionField[] = [
+  "charger_id",
+  "external_ref",
+  "serial_number",
+  "evse_uid",
+  "evse_id",
+  "meter_id",
+];
 
 /** A session of the file as POST /v1/charging-sessions would have it, so that one reader judges both. */
 function asSent(table: Table, row: Placed, index: number, times: Times): Record<string, unknown> {
@@ -434,7 +447,8 @@ async function readSessions(table: Table, rows: readonly Placed[], times: Times,
       continue;
     }
     const field = String(item.reason).replace(/^bad_/, "") as Field;
-    const isShort = (field === "started_at" && times.isShort(index)) || (field === "ended_at" && times.isEndShort(index));
+    const isShort =
+      (field === "started_at" && times.isShort(index)) || (field === "ended_at" && times.isEndShort(index));
     const session_id = typeof sent.session_id === "string" ? sent.session_id : null;
     const wrong = field === "ended_at" && !times.hasEnd ? "duration" : field;
     const reason = isShort ? "two_digit_year" : wrong === field ? String(item.reason) : "bad_duration";
@@ -472,7 +486,13 @@ function haveReusedIds(items: Item[]): boolean {
     ([id, same]) =>
       id !== undefined &&
       same.length > 1 &&
-      new Set(same.map((item) => chargeKey(item).toUpperCase().replace(/[*\- ]/g, ""))).size > 1,
+      new Set(
+        same.map((item) =>
+          chargeKey(item)
+            .toUpperCase()
+            .replace(/[*\- ]/g, ""),
+        ),
+      ).size > 1,
   );
   if (isReused)
     for (const item of items) {
@@ -496,7 +516,10 @@ class Evses {
   /** The charger of a row and its word for the EVSE; null where it has a number or none. */
   #of(item: Record<string, unknown>, row: Placed): { charger: string; word: string } | null {
     if (!this.#isNamed) return null;
-    const charger = ["charger_id", "external_ref", "serial_number"].map((field) => item[field] ?? "").join(" ").trim();
+    const charger = ["charger_id", "external_ref", "serial_number"]
+      .map((field) => item[field] ?? "")
+      .join(" ")
+      .trim();
     if (!charger || item.evse_no !== undefined) return null;
     const word = nameIn(this.#table.cell(row, "evse_no")) ?? item.evse_id ?? item.evse_uid;
     return typeof word === "string" ? { charger: charger.toUpperCase(), word: word.toUpperCase() } : null;

@@ -22,12 +22,7 @@ export class Times {
   readonly #written = new Map<number, (Written | null)[]>();
   #order: Order = "dmy";
 
-  private constructor(
-    headers: readonly string[],
-    headings: readonly Heading[],
-    layout: Layout,
-    rows: readonly Row[],
-  ) {
+  private constructor(headers: readonly string[], headings: readonly Heading[], layout: Layout, rows: readonly Row[]) {
     this.#headers = headers;
     this.#headings = headings;
     this.#layout = layout;
@@ -161,7 +156,11 @@ export class Times {
     const place = this.#layout.places.get("time_zone");
     const cell = place === undefined ? EMPTY : (this.#rows[index]?.cells[place] ?? EMPTY);
     if (!isNone(cell)) return zoneOf(cell.text) ?? AMSTERDAM;
-    return placesOf(columns).map((each) => this.#headings[each]?.zone).find((each) => each != null) ?? AMSTERDAM;
+    return (
+      placesOf(columns)
+        .map((each) => this.#headings[each]?.zone)
+        .find((each) => each != null) ?? AMSTERDAM
+    );
   }
 }
 
