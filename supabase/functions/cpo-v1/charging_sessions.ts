@@ -21,8 +21,8 @@ export const SessionResult = z
       .optional()
       .meta({
         description:
-          "Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its " +
-          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
+          "Why it is invalid: bad_ and the field, no_session_id (it is 0, N/A, unknown and so on), no_charger, " +
+          "unknown_charger (charger_id), ambiguous_charger (its names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
       }),
     charging_session_id: z.guid().optional().meta({ description: "Our id of the stored session" }),
     flags: flags().optional(),

@@ -95,12 +95,10 @@ const Upload = z
       .meta({ description: "The columns of the file" }),
     sheet: z.string().nullable().meta({ description: "The sheet that was read; null for CSV" }),
     header_row: z.int().meta({ description: "The row of the headings, as the spreadsheet numbers it" }),
-    read_as: z
-      .record(z.string(), z.string())
-      .meta({
-        description: "The heading behind each field; two headings are joined by +",
-        example: { kwh: "Energie (kWh)" },
-      }),
+    read_as: z.record(z.string(), z.string()).meta({
+      description: "The heading behind each field; two headings are joined by +",
+      example: { kwh: "Energie (kWh)" },
+    }),
     sums: Sums,
     ids_ignored: z
       .boolean()

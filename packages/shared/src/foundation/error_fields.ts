@@ -33,11 +33,9 @@ export const ERROR_FIELDS = {
   session_id: z.string().meta({ description: "The id that two chargers have" }),
   headers: z.array(z.string()).meta({ description: "The headings of the file, at most forty" }),
   column: z.string().meta({ description: "The heading of the column" }),
-  sheet_row: z
-    .int()
-    .meta({
-      description: "The first such row, as the spreadsheet numbers it; of unknown_columns the row that comes nearest",
-    }),
+  sheet_row: z.int().meta({
+    description: "The first such row, as the spreadsheet numbers it; of unknown_columns the row that comes nearest",
+  }),
   value: z.string().meta({ description: "What the cell says", example: "1.234" }),
   columns: z.array(z.string()).meta({ description: "The headings of the columns that differ" }),
   units: z

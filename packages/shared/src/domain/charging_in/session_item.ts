@@ -75,6 +75,10 @@ const text = (value: unknown, most = 120): string | null => {
 const energyOf = (value: unknown, most: number): number | null =>
   typeof value === "number" && value >= 0 && value <= most ? wattHours(String(value), 3) : null;
 
+/** What programs write where a session has no id. */
+export const isNoId = (id: string): boolean =>
+  /^(?:n\/a|n\.?v\.?t\.?|[-–—]+|null|nil|none|nan|undefined|unknown|onbekend|unbekannt|0+)$/i.test(id);
+
 /** The largest reading that a meter shows. */
 const MOST_READING = 1_000_000_000;
 
@@ -96,6 +100,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
   if (source === "api") {
     const external_id = text(sent.session_id);
     if (!external_id) return unreadable("bad_session_id");
+    if (isNoId(external_id)) return unreadable("no_session_id");
     item.external_id = document.session_id = external_id;
   }
   for (const name of NAMES) {

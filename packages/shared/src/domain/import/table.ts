@@ -61,16 +61,18 @@ function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
 }
 
 /**
- * The rows of a table by column. Of two headers for one column the first counts; but where somebody chose them, a name is made of all its
- * parts, first name first.
+ * The rows of a table by column. Of two headers for one column the first counts; but where somebody chose them, or none is the name, a
+ * name is made of all its parts, first name first.
  * @param chosen the column of each header, null for none, where somebody chose them
  */
 export function customersOf({ header, rows }: Table, chosen?: readonly (string | null)[]): Customers {
   const places = new Map<string, number[]>();
+  const inParts = chosen !== undefined || !header.some((name) => columnOf(name) === "naam");
   const columns = header.map((name, place) => {
-    const column = chosen ? chosen[place] : columnOf(name);
+    const part = inParts && namePartOf(name) >= 0 ? "naam" : undefined;
+    const column = chosen ? chosen[place] : (columnOf(name) ?? part);
     const before = places.get(column ?? "");
-    const read = column != null && COLUMNS.has(column) && (!before || (chosen !== undefined && column === "naam"));
+    const read = column != null && COLUMNS.has(column) && (!before || (inParts && column === "naam"));
     if (read) places.set(column, [...(before ?? []), place]);
     return { header: name, column: read ? column : null, suggestion: null as string | null };
   });

@@ -7,7 +7,7 @@ export const KINDS = ["months", "sessions"] as const;
 export type Kind = (typeof KINDS)[number];
 
 const KWH =
-  "kwh energie energy totalenergy energytotal energietotaal totaleenergie energydelivered deliveredenergy energyconsumed " +
+  "kwh kilowatthours energie energy totalenergy energytotal energietotaal totaleenergie energydelivered deliveredenergy energyconsumed " +
   "consumedenergy consumedkwh deliveredkwh chargedenergy energycharged energyused chargeenergy chargingenergy sessionenergy " +
   "energieverbruik geladenenergie geladen verbruik verbruikt volume hoeveelheid consumption totalconsumption totalvolume " +
   "verbrauch geladeneenergie energiemenge lademenge ladeenergie energieverbrauch strommenge";
@@ -59,7 +59,7 @@ export const HEADINGS = {
       "datetimestart datestart timestart startdateandtime starttimestamp startat startsession sessionstart " +
       "sessionstarttime sessionstartdate sessionstarted sessiestart startsessie chargingstart chargestart chargestarttime " +
       "chargingstarttime created createdat aangemaakt gestart gestartop beginn startzeit startzeitpunkt startdatumzeit " +
-      "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin",
+      "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin carconnected",
     ended_at:
       "endedat eind einde end ended endedon eindtijd eindetijd endtime einddatum einddatumtijd eindtijdstip eindmoment datumeind " +
       "datumeinde tijdeind tijdeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime datetimeend dateend " +
@@ -67,7 +67,7 @@ export const HEADINGS = {
       "sessieeinde eindesessie eindsessie chargingend chargeend chargeendtime chargingendtime stop stoptijd stoptime " +
       "stopdate stopdatum stopdatetime stopped stoppedat stopmoment finish finished finishedat finishedon finishtime " +
       "completed completedat beeindigd beeindigdop geeindigd gestopt gestoptop afgerond ende endzeit endzeitpunkt enddatum " +
-      "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged",
+      "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged cardisconnected",
     date: "datum date dag day tag laaddatum sessiedatum datumsessie chargedate chargingdate sessiondate ladedatum",
     duration:
       "duur duration dauer laadduur sessieduur duursessie tijdsduur totaleduur totalduration durationtotal laadtijd chargingduration " +
@@ -106,7 +106,7 @@ const TIMES: readonly Field[] = ["started_at", "ended_at", "date"];
 
 /** Names that another heading of the same field outdoes, where both can be read. */
 const WEAK = new Set(
-  "created createdat aangemaakt plugin plugintime plugouttime unplugged completed completedat id transaction device devicename deviceid chargingtime chargetime laadtijd meter".split(
+  "created createdat aangemaakt plugin plugintime carconnected cardisconnected plugouttime unplugged completed completedat id transaction device devicename deviceid chargingtime chargetime laadtijd meter".split(
     " ",
   ),
 );

@@ -9,7 +9,7 @@ import { readMonth } from "../../sheet/months.ts";
 import { openSheets } from "../../sheet/read_sheet.ts";
 import { Work } from "../../sheet/work.ts";
 import { dayInAmsterdam } from "../../sheet/zones.ts";
-import { type Item, readItem, writeInstant } from "../session_item.ts";
+import { type Item, isNoId, readItem, writeInstant } from "../session_item.ts";
 import { isNone, isTotal, nameIn } from "./cells.ts";
 import { UploadFault } from "./fault.ts";
 import { findHead } from "./head.ts";
@@ -385,7 +385,7 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
     else sent[field] = "";
   }
   const id = nameIn(table.cell(row, "session_id"));
-  if (typeof id === "string" && !/^0+$/.test(id)) sent.session_id = id;
+  if (typeof id === "string" && !isNoId(id)) sent.session_id = id;
   else if (id === null) table.leaveOut(row, "session_id");
 
   const start = times.start(index);
