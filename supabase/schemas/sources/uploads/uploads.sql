@@ -132,8 +132,8 @@ begin
   return coalesce(results, '[]');
 end $$;
 
--- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
--- session_id?, status, …}].
+-- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items, read} to [{row,
+-- sheet_row, session_id?, status, …}].
 create function private.store_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -143,8 +143,10 @@ begin
              'row', s.place, 'sheet_row', s.sheet_row, 'session_id', s.source_id, 'status', s.status,
              'reason', s.reason, 'charging_session_id', s.charging_session_id, 'flags', s.flags,
              'counted', s.counted, 'not_counted', s.not_counted))), '[]')
-      from private.stored_sessions(input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
-                                                                        'sent_sha256', input -> 'sha256')) s);
+      from private.stored_sessions(input -> 'items', jsonb_build_object(
+             'upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256')
+             || case when (input -> 'read' ->> 'ids_ignored')::boolean then jsonb '{"ids_ignored": true}'
+                     else '{}' end) s);
 end $$;
 
 -- An upload as the API answers it.
@@ -176,8 +178,9 @@ as $$
 $$;
 
 -- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected, ignored,
--- statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's newest file once more is answered as it was stored, by a dry run
--- too, unless a row that was refused, locked, parked or withdrawn can be stored now.
+-- statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's newest
+-- file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked or
+-- withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -227,6 +230,11 @@ begin
         union all
         select jsonb_strip_nulls('{"status": "invalid"}' || e.result)
          from jsonb_array_elements(input -> 'rejected') e (result)) r);
+    upload.read := (input -> 'read') || case when exists (
+      select from jsonb_to_recordset(input -> 'items') as i (place int, external_id text)
+        join jsonb_to_recordset(upload.results) as r ("row" int, session_id text) on r.row = i.place
+       where input ->> 'kind' = 'sessions' and i.external_id <> coalesce(r.session_id, ''))
+      then jsonb '{"ids_ignored": true}' else '{}' end;
     upload.counts := (
       select jsonb_object_agg(s.status, coalesce(n.rows, 0))
         from jsonb_array_elements_text(input -> 'statuses') s (status)
@@ -241,7 +249,7 @@ begin
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
-            input -> 'columns', input -> 'read', upload.counts, upload.results)
+            input -> 'columns', upload.read, upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
@@ -250,7 +258,7 @@ begin
     end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows',
                               'columns', input -> 'columns',
-                              'counts', upload.counts, 'results', upload.results) || (input -> 'read');
+                              'counts', upload.counts, 'results', upload.results) || upload.read;
   end;
   return private.upload_answer(upload);
 end $$;

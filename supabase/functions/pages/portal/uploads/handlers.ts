@@ -187,9 +187,10 @@ async function look(request: PortalRequest): Promise<{ who: Who; looked: Looked 
   }
   const { kind, rows, columns } = read;
   // SQL may have found that ids come again
-  const ids = new Set(read.items.filter(({ external_id }) => external_id !== undefined).map(({ place }) => place));
+  const ids = new Map(read.items.map(({ place, external_id }) => [place, external_id]));
   const ids_ignored =
-    read.read.ids_ignored || (ids.size > 0 && !results.some(({ row, session_id }) => session_id && ids.has(row)));
+    read.read.ids_ignored ||
+    results.some(({ row, session_id }) => ids.get(row) !== undefined && ids.get(row) !== session_id);
   const upload = { upload_id: null, kind, rows, columns, results, ...read.read, ids_ignored };
   return { who, looked: { ...found, upload, read } };
 }
