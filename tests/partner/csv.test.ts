@@ -34,10 +34,7 @@ describe("§4.2 reading", () => {
     ["columns nobody knows", "hobby,email,,naam\nzeilen,a@voorbeeld.nl,x,Jan"],
     ["more values than columns", "email,naam\na@voorbeeld.nl,Jan,x,y,z"],
     ["duplicate headers, the first of which counts", "email,naam,email,NAME\na@voorbeeld.nl,Jan,b@voorbeeld.nl,Piet"],
-    [
-      "a charger and a street, which come in rows only",
-      "email,naam,charger,straat\na@voorbeeld.nl,Jan,Easee,Laan",
-    ],
+    ["a charger and a street, which come in rows only", "email,naam,charger,straat\na@voorbeeld.nl,Jan,Easee,Laan"],
   ])("a file with %s is read as it is meant", async (_what, csv) => {
     expect((await readCsv(csv)).rows).toEqual([row]);
   });

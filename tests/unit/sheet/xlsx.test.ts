@@ -119,7 +119,7 @@ test.each([
   expect(cell).toEqual({ kind: "date", text, wall: Date.UTC(2026, 2, 15, 12), shows });
 });
 
-test.each([
+test.each<[code: string, unit?: string]>([
   ["General"],
   ["0.00"],
   ["#,##0.00"],

@@ -1,5 +1,5 @@
 import { wattHours } from "#shared/values/energy.ts";
-import { type Cell, type EnergyUnit, MAX_VALUE } from "./model.ts";
+import { type Cell, type EnergyUnit, isNone, MAX_VALUE } from "./model.ts";
 
 export type Decimal = "," | ".";
 
@@ -16,7 +16,10 @@ export type EnergyColumn = {
   unit: EnergyUnit | "mixed";
   /** Units that cells name. */
   named: EnergyUnit[];
-  /** Some cell is money, a percentage, a power or another quantity. */
+  /**
+   * Its cells are money, percentages, powers or another quantity: most of them below a heading that names a unit of energy, one in
+   * ten below another.
+   */
   isOther: boolean;
 };
 
@@ -39,7 +42,7 @@ export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } 
 
 /** Signs and words of what is no energy: money, prices, percentages, power, time, distance, temperature. */
 const OTHER =
-  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|ct|cent|kw|w|kva|km|mi|mijl|min|minuten|sec|sek|uur|hours?|mins?|volt|ampere|a|v|c|f)(?![a-z])/i;
+  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|ct|cent|kw|kva|km|mijl|min|minuten|sec|sek|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
 
 /** What a text of a number says that it counts: energy, something else, or nothing (null). */
 export function measureOf(text: string): EnergyUnit | "other" | null {
@@ -80,19 +83,20 @@ export function decideEnergy(header: string, cells: readonly Cell[], sent: Decim
   const units = new Set<EnergyUnit>();
   const ofHeader = unitOf(header).unit;
   const named = new Set<EnergyUnit>();
-  let isOther = false;
+  let [filled, others] = [0, 0];
   let either: number | null = null;
   cells.forEach((cell, index) => {
     if (cell.kind !== "text" && cell.kind !== "number") return;
+    filled++;
     const { unit, rest } = cell.kind === "text" ? digitsOf(cell.text) : { unit: cell.unit ?? null, rest: "" };
-    if (unit === "other") isOther = true;
+    if (unit === "other") others++;
     else if (unit) named.add(unit);
     units.add((unit === "other" ? null : unit) ?? ofHeader ?? "kWh");
     if (cell.kind === "number") return;
     const shown = shownBy(rest);
     if (shown === "either") either ??= index;
     else if (shown) signs.add(shown);
-    else if (!PLAIN.test(rest) && OTHER.test(cell.text.slice(0, MAX_VALUE))) isOther = true;
+    else if (!PLAIN.test(rest) && OTHER.test(cell.text.slice(0, MAX_VALUE)) && !isNone(cell)) others++;
   });
   if (ofHeader) units.add(ofHeader);
   const [sign = null] = signs;
@@ -102,7 +106,7 @@ export function decideEnergy(header: string, cells: readonly Cell[], sent: Decim
     ambiguous: signs.size === 0 && !sent ? either : null,
     unit: units.size > 1 ? "mixed" : unit,
     named: [...named],
-    isOther,
+    isOther: others > 0 && others * (ofHeader ? 2 : 10) >= filled,
   };
 }
 

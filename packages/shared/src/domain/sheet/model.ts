@@ -24,6 +24,14 @@ export type EnergyUnit = "Wh" | "kWh" | "MWh";
 
 export const EMPTY: Cell = { kind: "empty", text: "" };
 
+/** Words by which people and programs say that there is nothing. */
+const NONE =
+  /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
+
+/** Whether a cell says nothing. */
+export const isNone = (cell: Cell): boolean =>
+  cell.kind === "empty" || (cell.kind === "text" && cell.text.length <= 20 && NONE.test(cell.text));
+
 /** The text of a cell that may be a month or a time, in lower case with single spaces; null of any other cell. */
 export const wordsOf = (cell: Cell): string | null =>
   cell.kind === "text" && cell.text.length <= MAX_VALUE ? cell.text.toLowerCase().replace(/\s+/g, " ") : null;

@@ -34,7 +34,7 @@ const CLOCK_ONLY = new RegExp(`^${CLOCK}$`);
 
 const DAY = 86_400_000;
 /** Programs write a time without a day as a time of 1899 or 1900. */
-const FIRST_DAY = Date.UTC(1901, 0, 1);
+const FIRST_YEAR = 1901;
 
 /** What a cell says about a time; null where it says none. */
 export function readTime(cell: Cell): Written | null {
@@ -52,11 +52,15 @@ function ofDate({ wall, shows }: Extract<Cell, { kind: "date" }>): Written {
 
 function ofText(text: string): Written | null {
   const yearFirst = YEAR_FIRST.exec(text);
-  if (yearFirst) return written(yearFirst, 5, dayOf(yearFirst[1], yearFirst[3], yearFirst[4]));
+  if (yearFirst) {
+    const [, year, , month, day] = yearFirst;
+    return written(yearFirst, 5, Number(year) < FIRST_YEAR ? null : dayOf(year, month, day));
+  }
   const yearLast = YEAR_LAST.exec(text);
   if (yearLast) {
     const [, one, sign = "", two, year = ""] = yearLast;
     if (year.length === 2) return { day: null, clock: null, isShort: true };
+    if (Number(year) < FIRST_YEAR) return written(yearLast, 5, null);
     const read = written(yearLast, 5, dayOf(year, two, one));
     return read && { ...read, monthFirst: dayOf(year, one, two), sign };
   }
@@ -85,8 +89,7 @@ function written(found: RegExpExecArray, at: number, day: number | null): Writte
     if (meant === null) return null;
     read.zone = meant;
   }
-  // a time of 1899 is a time without a day
-  return day !== null && day < FIRST_DAY ? { ...read, day: null } : read;
+  return read;
 }
 
 /** Midnight of a day; null of 31 February. */

@@ -31,7 +31,9 @@ function find(text: string): Zone | null {
     const ahead = Number(hours) * HOUR + Number(minutes) * MINUTE;
     return Number(hours) > 14 || Number(minutes) > 59 ? null : sign === "-" ? -ahead : ahead;
   }
+  // three letters are no place: CST is in America and in China
   if (/^(?:z|zulu|gmt)$/.test(text) || /(?<![a-z])utc(?![a-z]| ?[+-]?\d)/.test(text)) return 0;
+  if (!text.includes("/")) return null;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone;
   } catch {

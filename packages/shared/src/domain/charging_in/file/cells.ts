@@ -1,13 +1,5 @@
 import { isPlain } from "#shared/values/text.ts";
-import type { Cell } from "../../sheet/model.ts";
-
-/** Words by which people and programs say that there is nothing. */
-const NONE =
-  /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
-
-/** Whether a cell says nothing. */
-export const isNone = (cell: Cell): boolean =>
-  cell.kind === "empty" || (cell.kind === "text" && cell.text.length <= 20 && NONE.test(cell.text));
+import { type Cell, isNone } from "../../sheet/model.ts";
 
 /** The text of a cell that names something: no boolean, date or error. Undefined if it says nothing, null if it is no such text. */
 export function nameIn(cell: Cell): string | null | undefined {

@@ -9,7 +9,7 @@ export type Kind = (typeof KINDS)[number];
 const KWH =
   "kwh kilowatthours energie energy totalenergy energytotal energietotaal totaleenergie energydelivered deliveredenergy energyconsumed " +
   "consumedenergy consumedkwh deliveredkwh chargedenergy energycharged energyused chargeenergy chargingenergy sessionenergy " +
-  "energieverbruik geladenenergie geladen verbruik verbruikt volume hoeveelheid consumption totalconsumption totalvolume " +
+  "energieverbruik totaalverbruik totaalenergie totaalgeladen geladenenergie geladen verbruik verbruikt volume hoeveelheid consumption totalconsumption totalvolume " +
   "verbrauch geladeneenergie energiemenge lademenge ladeenergie energieverbrauch strommenge";
 
 /**
@@ -178,7 +178,7 @@ export function readHeading(written: string): Heading {
       names.get(name) ??
       (bracket && REMARK.test(remark) ? names.get(bare) : null) ??
       zonedField(names.get(bracket ? bare : words.slice(0, -1).join(""))) ??
-      durationOf(names.get(words.filter((word) => unitOfTime(word) === null).join("")));
+      durationOf(names.get(words.filter((word) => word !== "in" && unitOfTime(word) === null).join("")));
     const isOther =
       OTHER_WORDS.test(words.join(" ")) || words.some((word) => OTHER_NAMES.has(word)) || measureOf(text) === "other";
     if (known && !ENERGY.includes(known) && unit === null)

@@ -1,8 +1,7 @@
-import { EMPTY, type Row } from "../../sheet/model.ts";
+import { EMPTY, isNone, type Row } from "../../sheet/model.ts";
 import { dayIn, type Order, orderOf, readTime, type Written } from "../../sheet/times.ts";
 import type { Work } from "../../sheet/work.ts";
 import { AMSTERDAM, momentOf, type Zone, zoneOf } from "../../sheet/zones.ts";
-import { isNone } from "./cells.ts";
 import { UploadFault } from "./fault.ts";
 import { areDayFirst, type Heading } from "./headings.ts";
 import { type Layout, placesOf, type TimeColumns } from "./layout.ts";
