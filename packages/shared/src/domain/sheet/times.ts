@@ -46,7 +46,7 @@ export function readTime(cell: Cell): Written | null {
 function ofDate({ wall, shows }: Extract<Cell, { kind: "date" }>): Written {
   const clock = ((wall % DAY) + DAY) % DAY;
   // a day without a time tells no moment
-  if (shows === "time") return { day: null, clock };
+  if (shows === "time" || wall < Date.UTC(FIRST_YEAR, 0)) return { day: null, clock };
   return { day: wall - clock, clock: shows === "moment" || clock !== 0 ? clock : null };
 }
 
