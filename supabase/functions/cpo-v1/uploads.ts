@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { KINDS } from "#shared/domain/charging_in/file/headings.ts";
+import { FIELDS, KINDS } from "#shared/domain/charging_in/file/headings.ts";
 import { choicesOf } from "#shared/domain/charging_in/file/layout.ts";
 import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import {
@@ -95,11 +95,20 @@ const Upload = z
       .meta({ description: "The columns of the file" }),
     sheet: z.string().nullable().meta({ description: "The sheet that was read; null for CSV" }),
     header_row: z.int().meta({ description: "The row of the headings, as the spreadsheet numbers it" }),
-    read_as: z.record(z.string(), z.string()).meta({
-      description: "The heading behind each field; two headings are joined by +",
-      example: { kwh: "Energie (kWh)" },
-    }),
-    sums: Sums,
+    read_as: z
+      .object(
+        Object.fromEntries(
+          FIELDS.map((field) => [
+            field,
+            z
+              .string()
+              .optional()
+              .meta({ description: `The heading behind ${field}` }),
+          ]),
+        ),
+      )
+      .meta({ description: "The heading behind each field; two headings are joined by +" }),
+    sums: Sums.meta({ description: "What all rows that can be read add up to" }),
     ids_ignored: z
       .boolean()
       .meta({ description: "An id of the file stands for two charges, so its rows are known by EVSE and start" }),

@@ -177,10 +177,10 @@ as $$
      where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
--- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected, ignored,
--- statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's newest
--- file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked or
--- withdrawn can be stored now.
+-- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected,
+-- ignored, statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's
+-- newest file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked
+-- or withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 as $$

@@ -93,6 +93,9 @@ export type MonthField = keyof (typeof HEADINGS)["months"];
 export type SessionField = keyof (typeof HEADINGS)["sessions"];
 export type Field = MonthField | SessionField;
 
+/** Every field, of months and of sessions. */
+export const FIELDS = [...new Set(KINDS.flatMap((kind) => Object.keys(HEADINGS[kind]) as Field[]))];
+
 const KNOWN = Object.fromEntries(
   KINDS.map((kind) => [
     kind,
