@@ -79,6 +79,7 @@ end $$;
 create function private.reused_ids(owner uuid, items jsonb, resolved jsonb) returns table (n int, began timestamptz)
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 #variable_conflict use_column
 begin
@@ -167,7 +168,7 @@ begin
               else '{}' end)
         from jsonb_array_elements(resolved) f (row));
   end if;
-  with missed as materialized (
+  with missed as (
     select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
            -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
            case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
