@@ -61,18 +61,16 @@ function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
 }
 
 /**
- * The rows of a table by column. Of two headers for one column the first counts; but where somebody chose them, or none is the name, a
- * name is made of all its parts, first name first.
+ * The rows of a table by column. Of two headers for one column the first counts; but where somebody chose them, a name is made of all its
+ * parts, first name first.
  * @param chosen the column of each header, null for none, where somebody chose them
  */
 export function customersOf({ header, rows }: Table, chosen?: readonly (string | null)[]): Customers {
   const places = new Map<string, number[]>();
-  const inParts = chosen !== undefined || !header.some((name) => columnOf(name) === "naam");
   const columns = header.map((name, place) => {
-    const part = inParts && namePartOf(name) >= 0 ? "naam" : undefined;
-    const column = chosen ? chosen[place] : (columnOf(name) ?? part);
+    const column = chosen ? chosen[place] : columnOf(name);
     const before = places.get(column ?? "");
-    const read = column != null && COLUMNS.has(column) && (!before || (inParts && column === "naam"));
+    const read = column != null && COLUMNS.has(column) && (!before || (chosen !== undefined && column === "naam"));
     if (read) places.set(column, [...(before ?? []), place]);
     return { header: name, column: read ? column : null, suggestion: null as string | null };
   });
@@ -139,7 +137,10 @@ export async function readFile(file: Uint8Array): Promise<Customers & { more: nu
 }
 
 function asCustomers(table: Table): Customers & { more: number } {
-  const customers = customersOf(table);
+  const columns = table.header.map((name) => columnOf(name) ?? (namePartOf(name) >= 0 ? "naam" : null));
+  // nobody is asked, so parts of a name are one where no column has it whole
+  const inParts = !table.header.some((name) => columnOf(name) === "naam");
+  const customers = customersOf(table, inParts ? columns : undefined);
   if (!hasEmail(customers)) throw new NoEmailColumn();
   return { ...customers, more: table.more };
 }
