@@ -2336,7 +2336,7 @@ create table core.uploads (
   user_id    uuid,
   file_name  text,
   sha256     bytea       not null,
-  decimal    text,
+  said       jsonb       not null,
   kind       text        not null,
   rows       int         not null,
   counts     jsonb       not null,
@@ -2344,6 +2344,7 @@ create table core.uploads (
   created_at timestamptz not null default private.now(),
   arrival    bigint      not null generated always as identity,
   columns    jsonb       not null,
+  read       jsonb       not null,
   constraint uploads_pkey primary key (partner_id, id),
   constraint uploads_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
   constraint uploads_kind_known check (kind in ('months', 'sessions')),
@@ -2353,7 +2354,9 @@ comment on table core.uploads is
   'A file of months or sessions of a CPO client: its hash and the result of each row, not the file. Kept seven years.';
 comment on column core.uploads.owner_id is 'The client whose customers and chargers the file is about.';
 comment on column core.uploads.user_id is 'The person who sent it in the portal; null for the API.';
-comment on column core.uploads.decimal is 'The decimal sign that the sender named; null if the columns told it.';
+comment on column core.uploads.said is 'What the sender said about the file: {decimal?, dates?, columns?}.';
+comment on column core.uploads.read is
+  'What was read: {sheet, header_row, read_as, ids_ignored, sums}, as the API answers it.';
 comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);
@@ -22331,7 +22334,8 @@ begin
   perform private.act_as(caller, 'cpo');
   begin
     select coalesce(json_agg(json_strip_nulls(json_build_object(
-             'place', r.place, 'status', r.status, 'reason', r.reason, 'charging_session_id', r.charging_session_id,
+             'place', r.place, 'status', r.status, 'reason', r.reason,
+             'stored_started_at', private.iso(r.stored_began), 'charging_session_id', r.charging_session_id,
              'flags', r.flags, 'counted', r.counted, 'not_counted', r.not_counted)) order by r.place), '[]') into answer
       from private.stored_sessions(input -> 'sessions',
                                    jsonb_build_object('sent_sha256', input -> 'sent_sha256')) r;
@@ -22344,14 +22348,14 @@ begin
   return answer;
 end $$;
 comment on function api.store_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, '
-  'flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
+  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, stored_started_at?, '
+  'charging_session_id?, flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
 grant execute on function api.store_charging_sessions(jsonb, jsonb) to edge_slow;
 
 -- Stores sessions of the client that acts, and answers in the words of the API.
 create function private.stored_sessions(items jsonb, shared jsonb)
 returns table (place int, sheet_row int, source_id text, status text, reason text, charging_session_id uuid,
-               flags text[], counted boolean, not_counted text)
+               flags text[], counted boolean, not_counted text, stored_began timestamptz)
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -22362,9 +22366,11 @@ begin
                 from private.store_client_sessions(private.client_id(), items, shared) r);
   return query
   select r.place, r.sheet_row, r.source_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason,
-         r.session_id, r.flags, r.session_id is not null and w.why is null, w.why
+         r.session_id, r.flags, r.session_id is not null and w.why is null and r.status <> 'superseded', w.why,
+         r.stored_began
     from jsonb_to_recordset(results) as r (place int, sheet_row int, source_id text, status text, reason text,
-                                           charger_id uuid, session_id uuid, flags text[])
+                                           charger_id uuid, session_id uuid, flags text[],
+                                           stored_began timestamptz)
     left join lateral (
       select private.why_not_counted(s, (
                select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id),
@@ -22733,22 +22739,100 @@ begin
   end if;
 end $$;
 
+-- Items whose id stands for another charge of the charger, stored, parked or earlier in the batch, and when that one
+-- began. The same charge is at the same EVSE, where both name one, and begins within 3 hours of it or overlaps it.
+create function private.reused_ids(owner uuid, items jsonb, resolved jsonb) returns table (n int, began timestamptz)
+language plpgsql stable
+set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off  -- as private.store_sessions
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with sent as materialized (
+    select e.n::int as n, f.charger_id, f.names, f.waits, i.external_id, coalesce(f.evse_no, i.evse_no) as evse,
+           private.as_moment(i.started_at) as began, private.as_moment(i.ended_at) as ended
+      from jsonb_array_elements(items) with ordinality e (item, n)
+     cross join lateral jsonb_to_record(e.item) as i (source text, external_id text, evse_no int, started_at text,
+                                                      ended_at text)
+      join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text,
+                                              waits boolean) on f.n = e.n
+     where i.source = 'api' and (f.reason is null or f.waits)
+  ), known as (
+    select t.n, t.evse, t.began, t.ended, coalesce(s.started_at, p.began, first_value(t.began) over same) as old_began,
+           case when s.id is not null then s.ended_at when p.began is not null then p.ended
+                else first_value(t.ended) over same end as old_ended,
+           case when s.id is not null then case when not s.evse_assumed then s.connector end
+                when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
+      from sent t
+      left join lateral (
+        -- what was taken back may be told anew
+        select * from core.charging_sessions s
+         where not t.waits and s.partner_id = private.partner_id()
+           and s.id = private.session_id(t.charger_id, 'api', t.external_id) and not 'withdrawn' = any (s.flags)
+         limit 1) s on true
+      left join lateral (
+        select private.as_moment(p.item ->> 'started_at') as began, private.as_moment(p.item ->> 'ended_at') as ended,
+               (p.item ->> 'evse_no')::int as evse
+          from core.parked_charging p
+         where t.waits and p.partner_id = private.partner_id() and p.owner_id = owner and p.source = 'api'
+           and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
+         limit 1) p on true
+    window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
+  )
+  select k.n, k.old_began from known k
+   where k.evse <> k.old_evse
+      or k.began not between k.old_began - interval '3 hours' and k.old_began + interval '3 hours'
+         and not (k.began < coalesce(k.old_ended, k.old_began) and coalesce(k.ended, k.began) > k.old_began);
+end $$;
+
+-- Items of a file by EVSE and start, whatever their ids: that of a session which the client stored from a file, or
+-- else none.
+create function private.by_evse_and_start(items jsonb, resolved jsonb) returns jsonb
+language sql stable
+as $$
+  select jsonb_agg((e.item - 'external_id') || case when s.source = 'api'
+             then jsonb_build_object('source', 'api', 'external_id', s.external_id)
+             else '{"source": "file"}' end order by e.n)
+    from jsonb_array_elements(items) with ordinality e (item, n)
+    left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int) on f.n = e.n
+    left join lateral (
+      select s.source, s.external_id from core.charging_sessions s
+       where s.charger_id = f.charger_id and s.started_at = private.as_moment(e.item ->> 'started_at')
+         and s.partner_id = private.partner_id() and s.source in ('api', 'file')
+         and s.connector = coalesce(f.evse_no, (e.item ->> 'evse_no')::int, 1)
+         and exists (select from core.charging_evidence v where v.session_id = s.id and v.upload_id is not null)
+       order by s.source desc limit 1) s on true
+$$;
+
 -- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
 -- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256,
--- upload_id. Answers as private.store_sessions; status may be parked too.
+-- upload_id. ids_ignored in shared: of a file whose ids stand for several charges. Answers as private.store_sessions;
+-- status may be parked too. stored_began: when the charge began that has the id of an item that is refused for it.
 create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
-               flags text[])
+               flags text[], stored_began timestamptz)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   resolved  jsonb;
+  reused jsonb;
   parked jsonb;
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
+  reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  if shared ? 'ids_ignored' or reused is not null and shared ? 'upload_id' then
+    items := private.by_evse_and_start(items, resolved);
+  elsif reused is not null then
+    resolved := (
+      select jsonb_agg(f.row || case when reused ? (f.row ->> 'n') then jsonb_build_object(
+                'reason', 'session_id_reused', 'waits', false, 'stored_began', reused -> (f.row ->> 'n'))
+              else '{}' end)
+        from jsonb_array_elements(resolved) f (row));
+  end if;
   with missed as (
     select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
            -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
@@ -22777,10 +22861,10 @@ begin
     into parked from last l;
   return query
   select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
-         r.session_id, r.flags
+         r.session_id, r.flags, f.stored_began
     from private.store_sessions(items, shared, resolved) with ordinality
            r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
-    left join jsonb_to_recordset(resolved) as f (n int, waits boolean) on f.n = r.n
+    left join jsonb_to_recordset(resolved) as f (n int, waits boolean, stored_began timestamptz) on f.n = r.n
    order by r.n;
   if parked is not null then
     perform private.park_sessions(owner, parked);
@@ -25154,8 +25238,8 @@ begin
   return coalesce(results, '[]');
 end $$;
 
--- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
--- session_id?, status, …}].
+-- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items, read} to [{row,
+-- sheet_row, session_id?, status, …}].
 create function private.store_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -25165,8 +25249,10 @@ begin
              'row', s.place, 'sheet_row', s.sheet_row, 'session_id', s.source_id, 'status', s.status,
              'reason', s.reason, 'charging_session_id', s.charging_session_id, 'flags', s.flags,
              'counted', s.counted, 'not_counted', s.not_counted))), '[]')
-      from private.stored_sessions(input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
-                                                                        'sent_sha256', input -> 'sha256')) s);
+      from private.stored_sessions(input -> 'items', jsonb_build_object(
+             'upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256')
+             || case when (input -> 'read' ->> 'ids_ignored')::boolean then jsonb '{"ids_ignored": true}'
+                     else '{}' end) s);
 end $$;
 
 -- An upload as the API answers it.
@@ -25176,6 +25262,7 @@ as $$
   select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at),
                             'rows', upload.rows,
                             'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
+         || upload.read
 $$;
 
 -- Rows of which nothing is stored, by an upload's counts.
@@ -25196,9 +25283,10 @@ as $$
      where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
--- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses,
--- dry_run} to its answer. As a client. The client's newest file once more is answered as it was stored, by a dry run
--- too, unless a row that was refused, locked, parked or withdrawn can be stored now.
+-- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected,
+-- ignored, statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's
+-- newest file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked
+-- or withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -25224,7 +25312,7 @@ begin
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
   if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind'
-      and newest.decimal is not distinct from input ->> 'decimal'
+      and newest.said = input -> 'said'
      and not private.can_store_again(newest) then
     if private.rows_left_out(newest.counts) = 0 then
       return private.upload_answer(newest) || '{"idempotent": true}';
@@ -25236,7 +25324,9 @@ begin
     upload.results := case input ->> 'kind' when 'months' then private.store_months_of_file(input)
                            else private.store_sessions_of_file(input) end;
     upload.results := (
-      select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
+      select coalesce(jsonb_agg(r.result || jsonb_strip_nulls(
+                        jsonb_build_object('ignored', input -> 'ignored' -> (r.result ->> 'row')))
+                      order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
         select e.result - case
                 when dry and bool_or(e.result ->> 'status' = 'created') over (
@@ -25244,8 +25334,13 @@ begin
                                then 'charging_session_id' else '' end as result
           from jsonb_array_elements(upload.results) e (result)
         union all
-        select jsonb_strip_nulls(e.result || '{"status": "invalid"}')
+        select jsonb_strip_nulls('{"status": "invalid"}' || e.result)
          from jsonb_array_elements(input -> 'rejected') e (result)) r);
+    upload.read := (input -> 'read') || case when exists (
+      select from jsonb_to_recordset(input -> 'items') as i (place int, external_id text)
+        join jsonb_to_recordset(upload.results) as r ("row" int, session_id text) on r.row = i.place
+       where input ->> 'kind' = 'sessions' and i.external_id <> coalesce(r.session_id, ''))
+      then jsonb '{"ids_ignored": true}' else '{}' end;
     upload.counts := (
       select jsonb_object_agg(s.status, coalesce(n.rows, 0))
         from jsonb_array_elements_text(input -> 'statuses') s (status)
@@ -25255,13 +25350,12 @@ begin
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
-    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns,
+    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, said, kind, rows, columns, read,
                               counts, results)
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
-            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int,
-                input -> 'columns',
-            upload.counts, upload.results)
+            decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
+            input -> 'columns', upload.read, upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
@@ -25270,7 +25364,7 @@ begin
     end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows',
                               'columns', input -> 'columns',
-                              'counts', upload.counts, 'results', upload.results);
+                              'counts', upload.counts, 'results', upload.results) || upload.read;
   end;
   return private.upload_answer(upload);
 end $$;
@@ -25284,7 +25378,7 @@ begin
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
   'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
-  'columns, counts, results, idempotent?}.';
+  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json

@@ -247,6 +247,16 @@ async function refuseRequests(
   await refuse("file_type", "/v1/uploads", upload("<html></html>"));
   await refuse("unreadable_file", "/v1/uploads", upload("klantnummer;maand;kWh\n"));
   await refuse("unknown_columns", "/v1/uploads", upload("naam;bedrag\nSanne;5\n"));
+  const headings = "laadpaal;start;eind;";
+  const day = "P;10-03-2026 18:00;10-03-2026 20:00;";
+  await refuse("ambiguous_columns", "/v1/uploads", upload(`${headings}energie (kWh);volume (kWh)\n${day}7,5;8\n`));
+  await refuse("ambiguous_units", "/v1/uploads", upload(`${headings}energie (kWh)\n${day}7500 Wh\n`));
+  await refuse(
+    "ambiguous_dates",
+    "/v1/uploads",
+    upload("charger,start,end,kWh\nP,3/4/2026 18:00,3/4/2026 20:00,7.5\n"),
+  );
+  await refuse("unknown_zone", "/v1/uploads", upload(`${headings}tijdzone;kWh\n${day}PST;7,5\n`));
   await refuse("ambiguous_decimals", "/v1/uploads", upload("klantnummer;maand;kWh\nKL-1;2026-03;1.234\n"));
   await world.row(
     `insert into core.parked_charging (partner_id, owner_id, source, known_as, names, item, reason)

@@ -92,7 +92,7 @@ describe("§4.1 sessions are delivered item by item", () => {
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
     expect(answer.body.results).toEqual([
       { session_id: "a", status: "created", charging_session_id: id, flags: [], counted: true },
-      { session_id: "b", status: "superseded", charging_session_id: id, flags: [], counted: true },
+      { session_id: "b", status: "superseded", charging_session_id: id, flags: [], counted: false },
       { session_id: "b", status: "created", charging_session_id: id, flags: [], counted: true },
       { session_id: "c", status: "parked", reason: "unknown_charger", counted: false },
       { session_id: "d", status: "invalid", reason: "bad_kwh", counted: false },
@@ -755,7 +755,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       rows: 5,
       counts: { created: 2, updated: 0, unchanged: 0, superseded: 1, parked: 1, invalid: 1 },
       results: [
-        { row: 1, sheet_row: 2, session_id: "x-1", status: "superseded", flags: [], counted: true },
+        { row: 1, sheet_row: 2, session_id: "x-1", status: "superseded", flags: [], counted: false },
         { row: 2, sheet_row: 3, session_id: "x-2", status: "created", counted: true },
         { row: 3, sheet_row: 4, session_id: "x-3", status: "parked", reason: "unknown_charger", counted: false },
         { row: 4, sheet_row: 5, session_id: "x-4", status: "invalid", reason: "bad_started_at", column: "Start" },
@@ -925,7 +925,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       { status: "invalid", reason: "bad_period", column: "Maand" },
       { status: "invalid", reason: "no_account" },
     ]);
-    expect(answer.counts).toEqual({ ingested: 2, outside_mandate: 0, locked: 0, invalid: 6 });
+    expect(answer.counts).toEqual({ ingested: 2, outside_mandate: 0, locked: 0, summary: 0, invalid: 6 });
     expect(await months()).toEqual(["2026-03 312.5 12"]);
     const { rows } = await world.database.admin.query(
       "select connection_id, body::jsonb as body from core.deliveries where upload_id = $1 order by body",
@@ -964,7 +964,7 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
     const ambiguous = sessionFile(
       ...["1.234", "2.500"].map((kwh) => `${reference};${kwh[0]}-3-2026 0:00;${kwh[0]}-3-2026 9:00;${kwh}`),
     );
-    const both = "klantnummer;maand;kwh;laadpaal;start\n1;2026-03;1;2;1-3-2026 0:00\n";
+    const both = "klantnummer;maand;sessies;kwh;laadpaal;start;eind\n1;2026-03;1;1;2;1-3-2026 0:00;1-3-2026 1:00\n";
     const refused: [BodyInit, number, object][] = [
       [new Uint8Array([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]), 415, { error: "file_type" }],
       ["%PDF-1.7\n\0", 415, { error: "file_type" }],
@@ -979,11 +979,11 @@ describe("§4.1 a file of months or sessions is delivered row by row", () => {
       ["", 422, { error: "unreadable_file", detail: expect.stringContaining("no rows") }],
       ["naam;bedrag\nSanne;5\n", 422, { error: "unknown_columns", headers: ["naam", "bedrag"] }],
       [
-        "Station;Datum start;Prijs\n1;1-3-2026 0:00;2\n",
+        "Station;Datum start;Eind;Prijs\n1;1-3-2026 0:00;1-3-2026 1:00;2\n",
         422,
         {
           detail: expect.stringMatching(
-            /reads as sessions, but has no column for kWh or both readings\. Not understood: Prijs\..+row 1/,
+            /reads as sessions, but has no column for kWh or both readings\. Not understood: Prijs\..+first 20 rows/,
           ),
         },
       ],

@@ -155,9 +155,9 @@ class Service {
       const input = { sessions: items, sent_sha256: sha256(at), dry_run: false };
       return this.call(at, "store_charging_sessions", input, client);
     }
-    const upload = { upload_id: randomUUID(), kind: "sessions", sha256: sha256(at), decimal: null, file_name: "f.csv" };
+    const upload = { upload_id: randomUUID(), kind: "sessions", sha256: sha256(at), said: {}, file_name: "f.csv" };
     const statuses = ["created", "updated", "unchanged", "superseded", "parked", "invalid"];
-    const rows = { rows: items.length, columns: [], items, rejected: [], statuses, dry_run: false };
+    const rows = { rows: items.length, columns: [], read: {}, items, rejected: [], statuses, dry_run: false };
     return this.call(at, "deliver_upload", { ...upload, ...rows }, client);
   }
 

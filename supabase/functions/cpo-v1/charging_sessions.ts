@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Item, readItem, SESSION, type Unreadable } from "#shared/domain/charging_in/session_item.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { instant } from "#shared/values/fields.ts";
 import { MAX_LEVELS } from "#shared/values/json.ts";
 import { storable } from "#shared/values/text.ts";
 import { flags, NotCounted } from "./charging_session_list.ts";
@@ -21,9 +22,13 @@ export const SessionResult = z
       .optional()
       .meta({
         description:
-          "Why it is invalid: bad_ and the field, no_charger, unknown_charger (charger_id), ambiguous_charger (its " +
-          "names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
+          "Why it is invalid: bad_ and the field, no_session_id (it is 0, N/A, unknown and so on), " +
+          "session_id_reused (another charge of the charger has this id), no_charger, unknown_charger (charger_id), " +
+          "ambiguous_charger (its names mean two chargers). Or why it is parked: unknown_charger, charger_removed",
       }),
+    stored_started_at: instant()
+      .optional()
+      .meta({ description: "With session_id_reused: when the charge began that has this id" }),
     charging_session_id: z.guid().optional().meta({ description: "Our id of the stored session" }),
     flags: flags().optional(),
     counted: z.boolean().meta({ description: "Whether it is in its month's total now" }),

@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
-import { fieldsOf, HEADINGS } from "#shared/domain/charging_in/file/columns.ts";
+import { fieldsOf } from "#shared/domain/charging_in/file/columns.ts";
+import { HEADINGS } from "#shared/domain/charging_in/file/headings.ts";
 import { type Decimal, decideEnergy, readEnergy, unitOf } from "#shared/domain/sheet/decimals.ts";
 import type { Cell } from "#shared/domain/sheet/model.ts";
 import { readMonth } from "#shared/domain/sheet/months.ts";
@@ -74,6 +75,8 @@ test("where some rows use one sign and some the other, each with a sign is none"
     decimal: "mixed",
     ambiguous: null,
     unit: "kWh",
+    named: [],
+    isOther: false,
     wh: [null, null, null, 7_000, 3_000],
   });
 });
@@ -218,7 +221,17 @@ test.each([
   ["01-07-2026 24:00", null],
   ["01-07-2026 10:60", null],
   ["01-07-2026 10", null],
-  ["01-07-2026 10:00 PM", null],
+  ["01-07-2026 10:00 PM", "2026-07-01T20:00:00Z"],
+  ["01/07/2026 12:05 a.m.", "2026-06-30T22:05:00Z"],
+  ["01-07-2026 13:00 PM", null],
+  ["2026/07/01 10:00", "2026-07-01T08:00:00Z"],
+  ["2026-07-01 10:00 UTC", "2026-07-01T10:00:00Z"],
+  ["2026-07-01 10:00:00+00", "2026-07-01T10:00:00Z"],
+  ["2026-07-01T10:00+02:00[Europe/Amsterdam]", "2026-07-01T08:00:00Z"],
+  ["2026-07-01 10:00 Europe/London", "2026-07-01T09:00:00Z"],
+  ["2026-07-01 10:00 Mars/Olympus", null],
+  ["1 juli 2026 10:00", "2026-07-01T08:00:00Z"],
+  ["Jul 1, 2026 10:00 AM", "2026-07-01T08:00:00Z"],
   ["1772359200", null],
   ["gisteren", null],
 ])("the text %s is the moment %s", (typed, is) => {

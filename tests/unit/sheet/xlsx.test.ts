@@ -119,19 +119,26 @@ test.each([
   expect(cell).toEqual({ kind: "date", text, wall: Date.UTC(2026, 2, 15, 12), shows });
 });
 
-test.each([
-  "General",
-  "0.00",
-  "#,##0.00",
-  '0.0 "kWh dag"',
-  "0.00E+00",
-  "[>=1000]#,##0;0",
-  "@",
-  "_-* #,##0.00_-",
-  '€ #,##0.00;[Red]-€ "d"',
-])("a number with the format %s is a number", async (code) => {
+test.each<[code: string, unit?: string]>([
+  ["General"],
+  ["0.00"],
+  ["#,##0.00"],
+  ['0.0 "kWh dag"', "kWh"],
+  ['#,##0 "Wh"', "Wh"],
+  ["0.0\\ \\k\\W\\h", "kWh"],
+  ["0.00E+00"],
+  ["[>=1000]#,##0;0"],
+  ["@"],
+  ["_-* #,##0.00_-"],
+  ['€ #,##0.00;[Red]-€ "d"', "other"],
+  ["[$€-413] #,##0.00", "other"],
+  ["[$-413]0.00"],
+  ['0.000 "€/kWh"', "other"],
+  ["0.0%", "other"],
+  ['0.0 "kW"', "other"],
+])("a number with the format %s is a number of this unit: %s", async (code, unit) => {
   const cell = await first('<row r="1"><c r="A1" s="1"><v>46096.5</v></c></row>', { styles: formatsOf(code) });
-  expect(cell).toEqual({ kind: "number", text: "46096.5", value: 46096.5 });
+  expect(cell).toEqual({ kind: "number", text: "46096.5", value: 46096.5, ...(unit ? { unit } : {}) });
 });
 
 test.each([
@@ -447,9 +454,11 @@ test("a tag has at most 64 attributes, and millions cost nothing", async () => {
   expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(0.5);
 });
 
-/** 200,000 cells, of which all is read before the headings are refused. */
-const large = workbookOf({ rows: `<row>${"<c><v>1</v></c>".repeat(40)}</row>`.repeat(5000) });
-const largeCsv = Buffer.from(`paal;start;kWh\n${"1;1-3-2026 0:00;1,5\n".repeat(5000)}`);
+/** 200,000 cells below the headings. */
+const large = workbookOf({
+  rows: `<row>${["paal", "start", "eind", "kWh"].map((text) => `<c t="str"><v>${text}</v></c>`).join("")}</row>${`<row>${"<c><v>1</v></c>".repeat(39)}</row>`.repeat(5000)}`,
+});
+const largeCsv = Buffer.from(`paal;start;eind;kWh\n${"1;1-3-2026 0:00;1-3-2026 1:00;1,5\n".repeat(5000)}`);
 
 test.each([
   ["a workbook", large],

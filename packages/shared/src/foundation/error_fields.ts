@@ -33,8 +33,16 @@ export const ERROR_FIELDS = {
   session_id: z.string().meta({ description: "The id that two chargers have" }),
   headers: z.array(z.string()).meta({ description: "The headings of the file, at most forty" }),
   column: z.string().meta({ description: "The heading of the column" }),
-  sheet_row: z.int().meta({ description: "The first such row, as the spreadsheet numbers it" }),
+  sheet_row: z.int().meta({
+    description: "The first such row, as the spreadsheet numbers it; of unknown_columns the row that comes nearest",
+  }),
   value: z.string().meta({ description: "What the cell says", example: "1.234" }),
+  columns: z.array(z.string()).meta({ description: "The headings of the columns that differ" }),
+  units: z
+    .array(z.string())
+    .meta({ description: "The unit of the heading, and that of its cells", example: ["kWh", "Wh"] }),
+  dmy: z.string().meta({ description: "The date read day first, if it can be", example: "3 April 2026" }),
+  mdy: z.string().meta({ description: "The date read month first, if it can be", example: "4 March 2026" }),
   kind: z.string().meta({ description: "Which name it is: external_ref, evse_uid, evse_id or meter_id" }),
   started_at: z
     .string()

@@ -307,11 +307,33 @@ const table = {
     status: 422,
     detail:
       "The headings (headers) fit neither months nor sessions, or both. Rename them by the guide on sessions, or send kind.",
-    fields: ["headers"],
+    fields: ["headers", "sheet_row"],
+  },
+  ambiguous_columns: {
+    status: 422,
+    detail:
+      "Two columns (columns) may be the kWh, and they differ. Send columns= with the heading of the right one, or its place from 1.",
+    fields: ["columns"],
+  },
+  ambiguous_units: {
+    status: 422,
+    detail: "The heading (column) names another unit of energy than its cells (units). Correct the file.",
+    fields: ["column", "units"],
   },
   ambiguous_decimals: {
     status: 422,
     detail: "The column's values (value) may have decimals or thousands. Send decimal=, or decimal=. with the file.",
+    fields: ["column", "sheet_row", "value"],
+  },
+  ambiguous_dates: {
+    status: 422,
+    detail:
+      "The day or the month may come first in the column's dates (value): it is dmy, or it is mdy. Send dates=dmy or dates=mdy with the file.",
+    fields: ["column", "sheet_row", "value", "dmy", "mdy"],
+  },
+  unknown_zone: {
+    status: 422,
+    detail: "We do not know the time zone (value). Write one such as Europe/Amsterdam, UTC or +02:00.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_session: {

@@ -89,10 +89,14 @@ export const iban = () =>
     .transform((value) => value.replace(/\s/g, "").toUpperCase())
     .pipe(z.string().regex(/^[A-Z0-9]{15,34}$/, "must be 15 to 34 letters and digits"));
 
+/** As browsers take it (WHATWG HTML, valid e-mail address), with a dot in the domain, and none at an end of the name. */
+const EMAIL =
+  /^(?!\.)[a-z0-9.!#$%&'*+/=?^_`{|}~-]+(?<!\.)@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
 export const email = () =>
   line()
     .transform((value) => value.toLowerCase())
-    .pipe(z.email().max(254));
+    .pipe(z.email({ pattern: EMAIL }).max(254));
 
 /**
  * An e-mail address as people type it. Spaces around it are removed. A domain with letters beyond ASCII is stored in

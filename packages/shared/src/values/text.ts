@@ -5,7 +5,7 @@
  * so do the marks U+200E and U+200F: languages are written with them.
  */
 export const UNSEEN =
-  /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+  /[\p{Control}\p{Line_Separator}\p{Paragraph_Separator}\u00ad\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /** Whether a text has no such sign, and no half of a surrogate pair. PostgreSQL stores neither NUL nor half of a pair. */
 export function isPlain(text: string): boolean {

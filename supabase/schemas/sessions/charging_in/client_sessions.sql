@@ -21,7 +21,8 @@ begin
   perform private.act_as(caller, 'cpo');
   begin
     select coalesce(json_agg(json_strip_nulls(json_build_object(
-             'place', r.place, 'status', r.status, 'reason', r.reason, 'charging_session_id', r.charging_session_id,
+             'place', r.place, 'status', r.status, 'reason', r.reason,
+             'stored_started_at', private.iso(r.stored_began), 'charging_session_id', r.charging_session_id,
              'flags', r.flags, 'counted', r.counted, 'not_counted', r.not_counted)) order by r.place), '[]') into answer
       from private.stored_sessions(input -> 'sessions',
                                    jsonb_build_object('sent_sha256', input -> 'sent_sha256')) r;
@@ -34,14 +35,14 @@ begin
   return answer;
 end $$;
 comment on function api.store_charging_sessions(jsonb, jsonb) is
-  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, charging_session_id?, '
-  'flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
+  'POST /v1/charging-sessions: {sessions, sent_sha256, dry_run} to [{place, status, reason?, stored_started_at?, '
+  'charging_session_id?, flags?, counted, not_counted?}]. Items as private.store_client_sessions takes them.';
 grant execute on function api.store_charging_sessions(jsonb, jsonb) to edge_slow;
 
 -- Stores sessions of the client that acts, and answers in the words of the API.
 create function private.stored_sessions(items jsonb, shared jsonb)
 returns table (place int, sheet_row int, source_id text, status text, reason text, charging_session_id uuid,
-               flags text[], counted boolean, not_counted text)
+               flags text[], counted boolean, not_counted text, stored_began timestamptz)
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -52,9 +53,11 @@ begin
                 from private.store_client_sessions(private.client_id(), items, shared) r);
   return query
   select r.place, r.sheet_row, r.source_id, case r.status when 'rejected' then 'invalid' else r.status end, r.reason,
-         r.session_id, r.flags, r.session_id is not null and w.why is null, w.why
+         r.session_id, r.flags, r.session_id is not null and w.why is null and r.status <> 'superseded', w.why,
+         r.stored_began
     from jsonb_to_recordset(results) as r (place int, sheet_row int, source_id text, status text, reason text,
-                                           charger_id uuid, session_id uuid, flags text[])
+                                           charger_id uuid, session_id uuid, flags text[],
+                                           stored_began timestamptz)
     left join lateral (
       select private.why_not_counted(s, (
                select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id),

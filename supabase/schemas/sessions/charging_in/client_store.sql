@@ -74,22 +74,100 @@ begin
   end if;
 end $$;
 
+-- Items whose id stands for another charge of the charger, stored, parked or earlier in the batch, and when that one
+-- began. The same charge is at the same EVSE, where both name one, and begins within 3 hours of it or overlaps it.
+create function private.reused_ids(owner uuid, items jsonb, resolved jsonb) returns table (n int, began timestamptz)
+language plpgsql stable
+set plan_cache_mode = 'force_generic_plan'
+set enable_seqscan = off  -- as private.store_sessions
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with sent as materialized (
+    select e.n::int as n, f.charger_id, f.names, f.waits, i.external_id, coalesce(f.evse_no, i.evse_no) as evse,
+           private.as_moment(i.started_at) as began, private.as_moment(i.ended_at) as ended
+      from jsonb_array_elements(items) with ordinality e (item, n)
+     cross join lateral jsonb_to_record(e.item) as i (source text, external_id text, evse_no int, started_at text,
+                                                      ended_at text)
+      join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text,
+                                              waits boolean) on f.n = e.n
+     where i.source = 'api' and (f.reason is null or f.waits)
+  ), known as (
+    select t.n, t.evse, t.began, t.ended, coalesce(s.started_at, p.began, first_value(t.began) over same) as old_began,
+           case when s.id is not null then s.ended_at when p.began is not null then p.ended
+                else first_value(t.ended) over same end as old_ended,
+           case when s.id is not null then case when not s.evse_assumed then s.connector end
+                when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
+      from sent t
+      left join lateral (
+        -- what was taken back may be told anew
+        select * from core.charging_sessions s
+         where not t.waits and s.partner_id = private.partner_id()
+           and s.id = private.session_id(t.charger_id, 'api', t.external_id) and not 'withdrawn' = any (s.flags)
+         limit 1) s on true
+      left join lateral (
+        select private.as_moment(p.item ->> 'started_at') as began, private.as_moment(p.item ->> 'ended_at') as ended,
+               (p.item ->> 'evse_no')::int as evse
+          from core.parked_charging p
+         where t.waits and p.partner_id = private.partner_id() and p.owner_id = owner and p.source = 'api'
+           and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
+         limit 1) p on true
+    window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
+  )
+  select k.n, k.old_began from known k
+   where k.evse <> k.old_evse
+      or k.began not between k.old_began - interval '3 hours' and k.old_began + interval '3 hours'
+         and not (k.began < coalesce(k.old_ended, k.old_began) and coalesce(k.ended, k.began) > k.old_began);
+end $$;
+
+-- Items of a file by EVSE and start, whatever their ids: that of a session which the client stored from a file, or
+-- else none.
+create function private.by_evse_and_start(items jsonb, resolved jsonb) returns jsonb
+language sql stable
+as $$
+  select jsonb_agg((e.item - 'external_id') || case when s.source = 'api'
+             then jsonb_build_object('source', 'api', 'external_id', s.external_id)
+             else '{"source": "file"}' end order by e.n)
+    from jsonb_array_elements(items) with ordinality e (item, n)
+    left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int) on f.n = e.n
+    left join lateral (
+      select s.source, s.external_id from core.charging_sessions s
+       where s.charger_id = f.charger_id and s.started_at = private.as_moment(e.item ->> 'started_at')
+         and s.partner_id = private.partner_id() and s.source in ('api', 'file')
+         and s.connector = coalesce(f.evse_no, (e.item ->> 'evse_no')::int, 1)
+         and exists (select from core.charging_evidence v where v.session_id = s.id and v.upload_id is not null)
+       order by s.source desc limit 1) s on true
+$$;
+
 -- Stores sessions of a client's chargers, of any source: items as private.read_sessions takes them, with names
 -- (charger_id, external_ref, serial_number, evse_uid, evse_id, meter_id; party) and evse_no in place of charger and
 -- connector, and external_id null where EVSE and start identify it. shared is part of each item: sent_sha256,
--- upload_id. Answers as private.store_sessions; status may be parked too.
+-- upload_id. ids_ignored in shared: of a file whose ids stand for several charges. Answers as private.store_sessions;
+-- status may be parked too. stored_began: when the charge began that has the id of an item that is refused for it.
 create function private.store_client_sessions(owner uuid, items jsonb, shared jsonb default '{}')
 returns table (place int, sheet_row int, source_id text, status text, reason text, charger_id uuid, session_id uuid,
-               flags text[])
+               flags text[], stored_began timestamptz)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   resolved  jsonb;
+  reused jsonb;
   parked jsonb;
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
+  reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  if shared ? 'ids_ignored' or reused is not null and shared ? 'upload_id' then
+    items := private.by_evse_and_start(items, resolved);
+  elsif reused is not null then
+    resolved := (
+      select jsonb_agg(f.row || case when reused ? (f.row ->> 'n') then jsonb_build_object(
+                'reason', 'session_id_reused', 'waits', false, 'stored_began', reused -> (f.row ->> 'n'))
+              else '{}' end)
+        from jsonb_array_elements(resolved) f (row));
+  end if;
   with missed as (
     select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
            -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
@@ -118,10 +196,10 @@ begin
     into parked from last l;
   return query
   select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
-         r.session_id, r.flags
+         r.session_id, r.flags, f.stored_began
     from private.store_sessions(items, shared, resolved) with ordinality
            r (place, sheet_row, source_id, status, reason, charger_id, session_id, flags, n)
-    left join jsonb_to_recordset(resolved) as f (n int, waits boolean) on f.n = r.n
+    left join jsonb_to_recordset(resolved) as f (n int, waits boolean, stored_began timestamptz) on f.n = r.n
    order by r.n;
   if parked is not null then
     perform private.park_sessions(owner, parked);

@@ -203,7 +203,7 @@ create table core.uploads (
   user_id    uuid,
   file_name  text,
   sha256     bytea       not null,
-  decimal    text,
+  said       jsonb       not null,
   kind       text        not null,
   rows       int         not null,
   counts     jsonb       not null,
@@ -211,6 +211,7 @@ create table core.uploads (
   created_at timestamptz not null default private.now(),
   arrival    bigint      not null generated always as identity,
   columns    jsonb       not null,
+  read       jsonb       not null,
   constraint uploads_pkey primary key (partner_id, id),
   constraint uploads_client_fkey foreign key (partner_id, owner_id) references core.oauth_clients (partner_id, id),
   constraint uploads_kind_known check (kind in ('months', 'sessions')),
@@ -220,7 +221,9 @@ comment on table core.uploads is
   'A file of months or sessions of a CPO client: its hash and the result of each row, not the file. Kept seven years.';
 comment on column core.uploads.owner_id is 'The client whose customers and chargers the file is about.';
 comment on column core.uploads.user_id is 'The person who sent it in the portal; null for the API.';
-comment on column core.uploads.decimal is 'The decimal sign that the sender named; null if the columns told it.';
+comment on column core.uploads.said is 'What the sender said about the file: {decimal?, dates?, columns?}.';
+comment on column core.uploads.read is
+  'What was read: {sheet, header_row, read_as, ids_ignored, sums}, as the API answers it.';
 comment on column core.uploads.columns is 'Each heading of the file with the field it was read as, null for none.';
 -- serves: whether a file is the newest upload of its client
 create index uploads_newest on core.uploads (partner_id, owner_id, arrival);

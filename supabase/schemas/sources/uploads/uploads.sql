@@ -132,8 +132,8 @@ begin
   return coalesce(results, '[]');
 end $$;
 
--- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items} to [{row, sheet_row,
--- session_id?, status, …}].
+-- Stores the sessions of a file as POST /v1/charging-sessions does: {upload_id, sha256, items, read} to [{row,
+-- sheet_row, session_id?, status, …}].
 create function private.store_sessions_of_file(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -143,8 +143,10 @@ begin
              'row', s.place, 'sheet_row', s.sheet_row, 'session_id', s.source_id, 'status', s.status,
              'reason', s.reason, 'charging_session_id', s.charging_session_id, 'flags', s.flags,
              'counted', s.counted, 'not_counted', s.not_counted))), '[]')
-      from private.stored_sessions(input -> 'items', jsonb_build_object('upload_id', input -> 'upload_id',
-                                                                        'sent_sha256', input -> 'sha256')) s);
+      from private.stored_sessions(input -> 'items', jsonb_build_object(
+             'upload_id', input -> 'upload_id', 'sent_sha256', input -> 'sha256')
+             || case when (input -> 'read' ->> 'ids_ignored')::boolean then jsonb '{"ids_ignored": true}'
+                     else '{}' end) s);
 end $$;
 
 -- An upload as the API answers it.
@@ -154,6 +156,7 @@ as $$
   select jsonb_build_object('upload_id', upload.id, 'kind', upload.kind, 'created_at', private.iso(upload.created_at),
                             'rows', upload.rows,
                             'columns', upload.columns, 'counts', upload.counts, 'results', upload.results)
+         || upload.read
 $$;
 
 -- Rows of which nothing is stored, by an upload's counts.
@@ -174,9 +177,10 @@ as $$
      where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
--- Stores a file that was read: {upload_id, kind, sha256, decimal, file_name, rows, columns, items, rejected, statuses,
--- dry_run} to its answer. As a client. The client's newest file once more is answered as it was stored, by a dry run
--- too, unless a row that was refused, locked, parked or withdrawn can be stored now.
+-- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected,
+-- ignored, statuses, dry_run} to its answer. ignored: by row the fields that were left out. As a client. The client's
+-- newest file once more is answered as it was stored, by a dry run too, unless a row that was refused, locked, parked
+-- or withdrawn can be stored now.
 create function private.store_upload(input jsonb) returns jsonb
 language plpgsql
 as $$
@@ -202,7 +206,7 @@ begin
   select * into newest from core.uploads u
    where u.partner_id = private.partner_id() and u.owner_id = private.client_id() order by u.arrival desc limit 1;
   if newest.sha256 = decode(input ->> 'sha256', 'hex') and newest.kind = input ->> 'kind'
-      and newest.decimal is not distinct from input ->> 'decimal'
+      and newest.said = input -> 'said'
      and not private.can_store_again(newest) then
     if private.rows_left_out(newest.counts) = 0 then
       return private.upload_answer(newest) || '{"idempotent": true}';
@@ -214,7 +218,9 @@ begin
     upload.results := case input ->> 'kind' when 'months' then private.store_months_of_file(input)
                            else private.store_sessions_of_file(input) end;
     upload.results := (
-      select coalesce(jsonb_agg(r.result order by (r.result ->> 'row')::int), '[]') from (
+      select coalesce(jsonb_agg(r.result || jsonb_strip_nulls(
+                        jsonb_build_object('ignored', input -> 'ignored' -> (r.result ->> 'row')))
+                      order by (r.result ->> 'row')::int), '[]') from (
         -- the id of a session that a dry run undoes is nobody's
         select e.result - case
                 when dry and bool_or(e.result ->> 'status' = 'created') over (
@@ -222,8 +228,13 @@ begin
                                then 'charging_session_id' else '' end as result
           from jsonb_array_elements(upload.results) e (result)
         union all
-        select jsonb_strip_nulls(e.result || '{"status": "invalid"}')
+        select jsonb_strip_nulls('{"status": "invalid"}' || e.result)
          from jsonb_array_elements(input -> 'rejected') e (result)) r);
+    upload.read := (input -> 'read') || case when exists (
+      select from jsonb_to_recordset(input -> 'items') as i (place int, external_id text)
+        join jsonb_to_recordset(upload.results) as r ("row" int, session_id text) on r.row = i.place
+       where input ->> 'kind' = 'sessions' and i.external_id <> coalesce(r.session_id, ''))
+      then jsonb '{"ids_ignored": true}' else '{}' end;
     upload.counts := (
       select jsonb_object_agg(s.status, coalesce(n.rows, 0))
         from jsonb_array_elements_text(input -> 'statuses') s (status)
@@ -233,13 +244,12 @@ begin
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
-    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, decimal, kind, rows, columns,
+    insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, said, kind, rows, columns, read,
                               counts, results)
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
-            decode(input ->> 'sha256', 'hex'), input ->> 'decimal', input ->> 'kind', (input ->> 'rows')::int,
-                input -> 'columns',
-            upload.counts, upload.results)
+            decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
+            input -> 'columns', upload.read, upload.counts, upload.results)
     returning * into upload;
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
@@ -248,7 +258,7 @@ begin
     end if;
     return jsonb_build_object('upload_id', null, 'kind', input -> 'kind', 'created_at', null, 'rows', input -> 'rows',
                               'columns', input -> 'columns',
-                              'counts', upload.counts, 'results', upload.results);
+                              'counts', upload.counts, 'results', upload.results) || upload.read;
   end;
   return private.upload_answer(upload);
 end $$;
@@ -262,7 +272,7 @@ begin
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
   'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
-  'columns, counts, results, idempotent?}.';
+  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json

@@ -56,6 +56,8 @@ function readInstant(value: unknown): string | null {
     .map((part) => Number(part ?? 0));
   if (month < 1 || month > 12 || day < 1 || day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
   if (hour > 23 || minute > 59 || second > 59 || year < 1900) return null;
+  // as we write it
+  if (value.length === 20) return value;
   const zone = /([+-])(\d\d):?(\d\d)$/.exec(value.slice(16));
   const ahead = zone ? (zone[1] === "-" ? -1 : 1) * (Number(zone[2]) * 60 + Number(zone[3])) : 0;
   const moment = Date.UTC(year, month - 1, day, hour, minute - ahead, second);
@@ -72,6 +74,10 @@ const text = (value: unknown, most = 120): string | null => {
 /** Watt hours of kWh; null if the value is no number from 0 to `most` kWh. */
 const energyOf = (value: unknown, most: number): number | null =>
   typeof value === "number" && value >= 0 && value <= most ? wattHours(String(value), 3) : null;
+
+/** What programs write where a session has no id. */
+export const isNoId = (id: string): boolean =>
+  /^(?:n\/a|n\.?v\.?t\.?|[-–—]+|null|nil|none|nan|undefined|unknown|onbekend|unbekannt|0+)$/i.test(id);
 
 /** The largest reading that a meter shows. */
 const MOST_READING = 1_000_000_000;
@@ -94,6 +100,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
   if (source === "api") {
     const external_id = text(sent.session_id);
     if (!external_id) return unreadable("bad_session_id");
+    if (isNoId(external_id)) return unreadable("no_session_id");
     item.external_id = document.session_id = external_id;
   }
   for (const name of NAMES) {

@@ -1,4 +1,5 @@
 import type { EanRegisterPoint } from "#shared/domain/answers.ts";
+import { checkDigit } from "#shared/values/ean.ts";
 import { addressKey } from "./address.ts";
 import type { EanRegisterAnswer, PartialAddress, UnavailableReason } from "./types.ts";
 
@@ -63,10 +64,4 @@ function eanOf(address: PartialAddress, nth: number): string {
   for (const character of addressKey(address)) hash = (hash * 131 + (character.codePointAt(0) ?? 0)) % 9_999_999_967;
   const digits = `871687${nth}${String(hash).padStart(10, "0")}`;
   return digits + checkDigit(digits);
-}
-
-/** GS1: weights 3, 1, 3, … from the right. */
-function checkDigit(digits: string): number {
-  const sum = [...digits].reverse().reduce((total, digit, at) => total + Number(digit) * (at % 2 === 0 ? 3 : 1), 0);
-  return (10 - (sum % 10)) % 10;
 }

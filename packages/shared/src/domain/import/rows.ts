@@ -1,3 +1,4 @@
+import { isRoundedEan } from "#shared/values/ean.ts";
 import { eanCode, houseNumber, postalCode, serialNumber, signatoryName, typedEmail } from "#shared/values/fields.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { phone } from "#shared/values/phone.ts";
@@ -29,7 +30,7 @@ export type DraftRow = {
 const ALIASES: Record<string, string[]> = {
   type: ["soort"],
   naam: ["name"],
-  email: ["emailadres", "mail"],
+  email: ["emailadres", "mail", "emailaddress"],
   ean: ["eancode"],
   kvk: ["kvknummer"],
   btw: ["btwnummer", "vat"],
@@ -42,12 +43,22 @@ const ALIASES: Record<string, string[]> = {
   toevoeging: ["huisnummertoevoeging", "house_number_addition", "house_number_suffix"],
   plaats: ["woonplaats", "stad", "city"],
   straat: ["street"],
-  phone: [],
+  phone: [
+    "telefoon",
+    "telefoonnummer",
+    "tel",
+    "telnr",
+    "mobiel",
+    "mobielnummer",
+    "telephone",
+    "phone_number",
+    "mobile",
+  ],
   charger: [],
 };
-/** Columns that a CSV may have; a charger, a street and a phone number come only as JSON rows. */
+/** Columns that a file may have; a charger and a street come only as JSON rows. */
 export const COLUMNS: ReadonlySet<string> = new Set(
-  Object.keys(ALIASES).filter((column) => !["straat", "phone", "charger"].includes(column)),
+  Object.keys(ALIASES).filter((column) => !["straat", "charger"].includes(column)),
 );
 
 const keyOf = (name: string) => name.toLowerCase().replace(/[\s_-]/g, "");
@@ -243,8 +254,8 @@ function read(row: RawRow, named: boolean, reserved: Rules["reserved"]) {
 }
 
 function readPhone(row: RawRow): string | null {
-  const sent = textOf(row, "phone");
-  return sent === null ? null : (READ.phone.safeParse(sent).data ?? null);
+  const sent = textIfReadable(row, "phone");
+  return sent == null ? null : (READ.phone.safeParse(sent).data ?? null);
 }
 
 /**
@@ -254,18 +265,22 @@ function readPhone(row: RawRow): string | null {
 function readEan(row: RawRow) {
   const sent = textIfReadable(row, "ean");
   if (sent === null) return { ean: null };
-  const ean = READ.ean.safeParse(sent).data;
+  const ean = sent !== undefined && isRoundedEan(sent) ? undefined : READ.ean.safeParse(sent).data;
   return ean ? { ean } : { ean: null, ean_ignored: "invalid_ean" };
 }
 
+/** With the one dash that we store, whatever dash was typed. */
+const dashed = (text: string | null | undefined): string | null | undefined =>
+  text?.replace(/[\p{Dash_Punctuation}\u2212]/gu, "-") ?? text;
+
 function readAddress(row: RawRow) {
   const postcode = textIfReadable(row, "postcode");
-  const huisnummer = textIfReadable(row, "huisnummer");
-  const toevoeging = textIfReadable(row, "toevoeging", 10);
+  const huisnummer = dashed(textIfReadable(row, "huisnummer"));
+  const toevoeging = dashed(textIfReadable(row, "toevoeging", 10));
   const city = textOf(row, "plaats");
   if (postcode === null && huisnummer === null) return { city };
   const postal_code = READ.postcode.safeParse(postcode ?? "").data;
-  const house = READ.huisnummer.safeParse(huisnummer ?? "").data;
+  const house = READ.huisnummer.safeParse(huisnummer?.replace(/^0+(?=\d)/, "") ?? "").data;
   // drop a partial address: neither the EAN register nor the customer could confirm it
   if (!postal_code) return { address_ignored: "invalid_postal_code" };
   if (!house || toevoeging === undefined) return { address_ignored: "invalid_house_number" };

@@ -137,7 +137,10 @@ export async function readFile(file: Uint8Array): Promise<Customers & { more: nu
 }
 
 function asCustomers(table: Table): Customers & { more: number } {
-  const customers = customersOf(table);
+  const columns = table.header.map((name) => columnOf(name) ?? (namePartOf(name) >= 0 ? "naam" : null));
+  // nobody is asked, so parts of a name are one where no column has it whole
+  const inParts = !table.header.some((name) => columnOf(name) === "naam");
+  const customers = customersOf(table, inParts ? columns : undefined);
   if (!hasEmail(customers)) throw new NoEmailColumn();
   return { ...customers, more: table.more };
 }

@@ -1,4 +1,5 @@
-import { type Cell, EMPTY, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
+import { unguarded } from "./guards.ts";
+import { type Cell, EMPTY, HEAD_ROWS, MAX_COLUMNS, MAX_ROWS, type Row, type Sheet, SheetError } from "./model.ts";
 import { Work } from "./work.ts";
 
 type IsColumn = (header: string) => boolean;
@@ -13,9 +14,14 @@ export const MOST_CELLS = 20_000;
  * writes "Unicode text".
  * @throws {SheetError} no text, tabs, or a quote that is not closed
  */
-export function readCsvFile(file: Uint8Array, isColumn: IsColumn | undefined, work: Work): Promise<Sheet> {
+export function readCsvFile(
+  file: Uint8Array,
+  isColumn: IsColumn | undefined,
+  work: Work,
+  most?: number,
+): Promise<Sheet> {
   const { text, encoding } = decode(file);
-  return readCsvText(text, encoding, isColumn, work);
+  return readCsvText(text, encoding, isColumn, work, most);
 }
 
 function decode(file: Uint8Array): { text: string; encoding: NonNullable<Sheet["encoding"]> } {
@@ -40,7 +46,8 @@ const windows1252 = (file: Uint8Array): string =>
 
 /**
  * Reads the text of a CSV file: comma or semicolon, quotes, any line ends, and the `sep=;` line that Excel writes. Every value is
- * text, whatever it looks like; without the apostrophe that keeps a spreadsheet from taking it for a formula.
+ * text, whatever it looks like; without what keeps a spreadsheet from changing it.
+ * @param most rows that are kept; others are counted
  * @throws {SheetError} no text, tabs, a quote that is not closed, or not read within 2 s
  */
 export async function readCsvText(
@@ -48,6 +55,7 @@ export async function readCsvText(
   encoding: Sheet["encoding"] = "utf-8",
   isColumn: IsColumn = () => false,
   work = new Work(),
+  most = MAX_ROWS + 1,
 ): Promise<Sheet> {
   // a picture, a PDF, a form as curl -F sends it, JSON
   if (csv.includes("\0") || /^(%PDF-|--.+\r\nContent-|\s*\{)/.test(csv)) throw new SheetError("other");
@@ -68,8 +76,9 @@ export async function readCsvText(
     if (isOpen) throw new SheetError("open_quote");
     sheet_row++;
     const cells = cellsOf(values);
-    if (cells.length > 0 && rows.length > MAX_ROWS) more++;
-    else if (cells.length > 0) rows.push({ sheet_row, cells });
+    if (cells.length > 0 && rows.length >= most) more++;
+    else if (cells.length > 0)
+      rows.push(values.length > cells.length ? { sheet_row, cells, width: values.length } : { sheet_row, cells });
     const pause = work.pause();
     if (pause) await pause;
   }
@@ -123,7 +132,7 @@ function* rowsOf(text: string, delimiter: string): Generator<{ values: string[];
 
 function cellsOf(values: readonly string[]): Cell[] {
   const cells: Cell[] = values.map((value) => {
-    const text = value.trim().replace(/^'(?=[=+@-])/, "");
+    const text = unguarded(value);
     return text ? { kind: "text", text } : EMPTY;
   });
   while (cells.at(-1)?.kind === "empty") cells.pop();
@@ -131,8 +140,8 @@ function cellsOf(values: readonly string[]): Cell[] {
 }
 
 /**
- * The delimiter by which the header has most of the columns that are known, or else most columns, or else the semicolon: a text has a
- * comma in it more often.
+ * The delimiter by which one of the first rows has most of the columns that are known, or else the first has most columns, or else the
+ * semicolon: a text has a comma in it more often.
  */
 function delimiterOf(
   text: string,
@@ -144,8 +153,13 @@ function delimiterOf(
   const headers = [";", ",", "\t"]
     .filter((delimiter) => !separator || separator === delimiter || delimiter === "\t")
     .map((delimiter) => {
-      const names = rowsOf(text, delimiter).next().value?.values ?? [];
-      return { delimiter, known: names.filter(isColumn).length, columns: names.length };
+      let [known, columns, seen] = [0, 0, 0];
+      for (const { values } of rowsOf(text, delimiter)) {
+        known = Math.max(known, values.slice(0, MAX_COLUMNS).filter(isColumn).length);
+        if (seen === 0) columns = values.length;
+        if (++seen === HEAD_ROWS) break;
+      }
+      return { delimiter, known, columns };
     });
   const [best] = headers.sort((one, other) => other.known - one.known || other.columns - one.columns);
   if (best?.delimiter !== "\t") return best?.delimiter ?? ",";

@@ -1,8 +1,7 @@
 import { wattHours } from "#shared/values/energy.ts";
-import { type Cell, MAX_VALUE } from "./model.ts";
+import { type Cell, type EnergyUnit, isNone, MAX_VALUE } from "./model.ts";
 
 export type Decimal = "," | ".";
-export type EnergyUnit = "Wh" | "kWh" | "MWh";
 
 /** What a column of energy says about all its cells. */
 export type EnergyColumn = {
@@ -15,6 +14,13 @@ export type EnergyColumn = {
   ambiguous: number | null;
   /** Of header and cells. kWh where nobody names one; `mixed` where they name more than one. */
   unit: EnergyUnit | "mixed";
+  /** Units that cells name. */
+  named: EnergyUnit[];
+  /**
+   * Its cells are money, percentages, powers or another quantity: most of them below a heading that names a unit of energy, one in
+   * ten below another.
+   */
+  isOther: boolean;
 };
 
 const UNIT = /(?<![a-z])([km]?wh)(?![a-z])/i;
@@ -34,6 +40,15 @@ export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } 
   };
 }
 
+/** Signs and words of what is no energy: money, prices, percentages, power, time, distance, temperature. */
+const OTHER =
+  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|ct|cent|kw|kva|km|mijl|min|minuten|sec|sek|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
+
+/** What a text of a number says that it counts: energy, something else, or nothing (null). */
+export function measureOf(text: string): EnergyUnit | "other" | null {
+  return OTHER.test(text) ? "other" : unitOf(text).unit;
+}
+
 /** What text of a number is made of; digits in groups, and decimals after another sign. */
 const GROUPED = /^\d{1,3}([ .,'])\d{3}(?:\1\d{3})*(?:(?!\1)([.,])\d+)?$/;
 const PLAIN = /^\d+(?:([.,])\d+)?$/;
@@ -50,9 +65,12 @@ function shownBy(text: string): Decimal | "either" | null {
   return group === "." ? "," : group === "," ? "." : null;
 }
 
-/** Without unit, sideways spaces and full-width signs; none of a text that is too long. */
-const digitsOf = (text: string): string =>
-  text.length > MAX_VALUE ? "" : unitOf(text.normalize("NFKC").replace(/\s+/g, " ").replaceAll("’", "'")).rest;
+/** Unit and digits of a text, without sideways spaces and full-width signs; neither of a text that is too long. */
+function digitsOf(text: string): ReturnType<typeof unitOf> {
+  if (PLAIN.test(text)) return { unit: null, rest: text };
+  if (text.length > MAX_VALUE) return { unit: null, rest: "" };
+  return unitOf(text.normalize("NFKC").replace(/\s+/g, " ").replaceAll("’", "'"));
+}
 
 /**
  * Decides how a column of energy is written, from all its cells: only commas, only points, or both in one order. Number cells say
@@ -64,14 +82,21 @@ export function decideEnergy(header: string, cells: readonly Cell[], sent: Decim
   const signs = new Set<Decimal>();
   const units = new Set<EnergyUnit>();
   const ofHeader = unitOf(header).unit;
+  const named = new Set<EnergyUnit>();
+  let [filled, others] = [0, 0];
   let either: number | null = null;
   cells.forEach((cell, index) => {
     if (cell.kind !== "text" && cell.kind !== "number") return;
-    units.add((cell.kind === "text" ? unitOf(cell.text.slice(0, MAX_VALUE)).unit : null) ?? ofHeader ?? "kWh");
+    filled++;
+    const { unit, rest } = cell.kind === "text" ? digitsOf(cell.text) : { unit: cell.unit ?? null, rest: "" };
+    if (unit === "other") others++;
+    else if (unit) named.add(unit);
+    units.add((unit === "other" ? null : unit) ?? ofHeader ?? "kWh");
     if (cell.kind === "number") return;
-    const shown = shownBy(digitsOf(cell.text));
+    const shown = shownBy(rest);
     if (shown === "either") either ??= index;
     else if (shown) signs.add(shown);
+    else if (!PLAIN.test(rest) && OTHER.test(cell.text.slice(0, MAX_VALUE)) && !isNone(cell)) others++;
   });
   if (ofHeader) units.add(ofHeader);
   const [sign = null] = signs;
@@ -80,6 +105,8 @@ export function decideEnergy(header: string, cells: readonly Cell[], sent: Decim
     decimal: sent ?? (signs.size > 1 ? "mixed" : sign),
     ambiguous: signs.size === 0 && !sent ? either : null,
     unit: units.size > 1 ? "mixed" : unit,
+    named: [...named],
+    isOther: others > 0 && others * (ofHeader ? 2 : 10) >= filled,
   };
 }
 
@@ -95,7 +122,7 @@ export function readEnergy(cell: Cell, { decimal, unit }: Pick<EnergyColumn, "de
   if (unit === "mixed") return null;
   if (cell.kind === "number") return cell.value < 0 ? null : wattHours(String(cell.value), POWER[unit]);
   if (cell.kind !== "text") return null;
-  const text = digitsOf(cell.text);
+  const text = digitsOf(cell.text).rest;
   const shown = shownBy(text);
   if (shown === "either" ? decimal === null || decimal === "mixed" : shown && shown !== decimal) return null;
   if (!PLAIN.test(text) && !GROUPED.test(text)) return null;

@@ -1,4 +1,5 @@
-import type { Cell } from "./model.ts";
+import { measureOf } from "./decimals.ts";
+import type { Cell, EnergyUnit } from "./model.ts";
 import { decode, type Reader } from "./xml.ts";
 
 /** What the format of a number shows, as far as it changes what the number means. */
@@ -7,6 +8,8 @@ export type Style = {
   shows?: Extract<Cell, { kind: "date" }>["shows"];
   /** It has at least so many digits, with zeros in front. */
   digits?: number;
+  /** It says what the number counts: energy, or money, a percentage and so on (`other`). */
+  unit?: EnergyUnit | "other";
 };
 
 /** Reads the part `styles`: the style of each cell format, in order. */
@@ -31,8 +34,11 @@ export function stylesInto(styles: Style[]): Reader {
   };
 }
 
-/** Formats that need no code in the file, where they are dates (ECMA-376 part 1, 18.8.30), and of East Asian programs. */
+/** Formats that need no code in the file (ECMA-376 part 1, 18.8.30): dates, also of East Asian programs, money and percentages. */
 const BUILT_IN: Readonly<Record<number, string>> = {
+  ...Object.fromEntries([5, 6, 7, 8, 42, 44].map((id) => [id, "$0"])),
+  9: "0%",
+  10: "0.00%",
   14: "dd-mm-yyyy",
   15: "d-mmm-yy",
   16: "d-mmm",
@@ -59,7 +65,12 @@ function styleOf(code: string): Style {
   if (/^0{2,}$/.test(plain)) return { digits: plain.length };
   const time = /[hs]/.test(plain);
   const day = /[dy]/.test(plain) || (!time && plain.includes("m"));
-  if (!day && !time) return {};
+  if (!day && !time) {
+    // its literal text, also of a currency such as [$€-413]
+    const [words = ""] = code.replace(/\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*./g, "$1").split(";");
+    const unit = measureOf(words.replace(/["\\]/g, ""));
+    return unit ? { unit } : {};
+  }
   if (!day) return { shows: "time" };
   if (time) return { shows: "moment" };
   return { shows: plain.includes("d") || !plain.includes("m") ? "day" : "month" };

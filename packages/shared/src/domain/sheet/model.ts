@@ -4,7 +4,13 @@ export type Cell =
   /** As typed: text that looks like a number or a date is text. Without spaces around it. */
   | { kind: "text"; text: string }
   /** `text` has no more digits than the number is exact to, and the leading zeros that its format shows. */
-  | { kind: "number"; text: string; value: number }
+  | {
+      kind: "number";
+      text: string;
+      value: number;
+      /** What its format says that it counts; `other` is money, a percentage or another quantity than energy. */
+      unit?: EnergyUnit | "other";
+    }
   /**
    * A clock's time without a zone: `wall` is its milliseconds since 1970, as if the clock stood at UTC. `shows` is what its format
    * shows: a month without a day, a day without a time, a time without a day, or both.
@@ -14,7 +20,17 @@ export type Cell =
   /** A formula without a usable result, or a value that is none of its kind: `#N/A`, `#REF!`. */
   | { kind: "error"; text: string };
 
+export type EnergyUnit = "Wh" | "kWh" | "MWh";
+
 export const EMPTY: Cell = { kind: "empty", text: "" };
+
+/** Words by which people and programs say that there is nothing. */
+const NONE =
+  /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
+
+/** Whether a cell says nothing. */
+export const isNone = (cell: Cell): boolean =>
+  cell.kind === "empty" || (cell.kind === "text" && cell.text.length <= 20 && NONE.test(cell.text));
 
 /** The text of a cell that may be a month or a time, in lower case with single spaces; null of any other cell. */
 export const wordsOf = (cell: Cell): string | null =>
@@ -25,6 +41,16 @@ export type Row = {
   sheet_row: number;
   /** From the first column on; cells after the last one that says something are left out. */
   cells: Cell[];
+  /** Cells of a CSV row with the empty ones at its end, where there are some. */
+  width?: number;
+};
+
+/** A sheet of a file, read as far as somebody asked. */
+export type OpenSheet = {
+  /** Its name; null for CSV. */
+  name: string | null;
+  /** Reads on until it has so many rows, or to its end. @throws {SheetError} */
+  read(rows?: number): Promise<Sheet>;
 };
 
 /** What a file says, whatever its kind. Its first row is the header. */
@@ -32,7 +58,7 @@ export type Sheet = {
   kind: "csv" | "xlsx";
   /** How the text of a CSV file was written; null for XLSX. */
   encoding: "utf-8" | "utf-16" | "windows-1252" | null;
-  /** Without blank rows, at most MAX_ROWS beside the header. */
+  /** Without blank rows; at most as many as were asked for, MAX_ROWS beside the header if nobody said. */
   rows: Row[];
   /** Rows beyond these, which were counted only. */
   more: number;
@@ -40,8 +66,10 @@ export type Sheet = {
 
 /** Rows beside the header. */
 export const MAX_ROWS = 5_000;
+/** Rows among which the header is looked for. */
+export const HEAD_ROWS = 20;
 /** Columns of the header. */
-const MAX_COLUMNS = 500;
+export const MAX_COLUMNS = 500;
 /** Cells of an XLSX sheet. */
 export const MAX_CELLS = 200_000;
 /** Characters of an XLSX cell, which is also what Excel takes. */

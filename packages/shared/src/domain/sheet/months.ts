@@ -1,29 +1,30 @@
 import { type Cell, wordsOf } from "./model.ts";
 
-/** Beginnings of the months' names, in Dutch and English. */
+/** Beginnings of the months' names, in Dutch, English and German. */
 const NAMES = [
   ["jan"],
   ["feb"],
-  ["mrt", "maart", "mar"],
+  ["mrt", "maart", "mar", "mär", "märz"],
   ["apr"],
-  ["mei", "may"],
+  ["mei", "may", "mai"],
   ["jun"],
   ["jul"],
   ["aug"],
   ["sep"],
   ["okt", "oct"],
   ["nov"],
-  ["dec"],
+  ["dec", "dez"],
 ];
 const WHOLE = new Set(
-  "januari februari maart april mei juni juli augustus september oktober november december january february march may june july august october sept".split(
-    " ",
-  ),
+  (
+    "januari februari maart april mei juni juli augustus september oktober november december " +
+    "january february march may june july august october sept januar februar märz mai dezember"
+  ).split(" "),
 );
 
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})(?:[-/.]0?1)?$/;
 const MONTH_FIRST = /^(?:0?1[-/.])?(\d{1,2})[-/.](\d{4})$/;
-const NAMED = /^(?:0?1[-/. ]+)?([a-z]+)\.?[-/. ']+(\d{4}|\d{2})$/;
+const NAMED = /^(?:0?1[-/. ]+)?([a-zä]+)\.?[-/. ']+(\d{4}|\d{2})$/;
 
 /**
  * The month that a cell names, as `2026-03`; null where it names none. `2026-03`, `03-2026`, `3/2026`, `mrt 2026`, `maart-26`,
@@ -38,7 +39,7 @@ export function readMonth(cell: Cell): string | null {
   const monthFirst = MONTH_FIRST.exec(text);
   if (monthFirst) return written(monthFirst[2], Number(monthFirst[1]));
   const [, name = "", year = ""] = NAMED.exec(text) ?? [];
-  return written(year.length === 2 ? `20${year}` : year, numberOf(name));
+  return written(year.length === 2 ? `20${year}` : year, monthNumber(name));
 }
 
 function ofWall({ wall, shows }: Extract<Cell, { kind: "date" }>): string | null {
@@ -48,7 +49,7 @@ function ofWall({ wall, shows }: Extract<Cell, { kind: "date" }>): string | null
 }
 
 /** The number of a month's name, from 1; 0 where it is none. */
-function numberOf(name: string): number {
+export function monthNumber(name: string): number {
   const short = NAMES.findIndex(
     (names) => names.includes(name) || (WHOLE.has(name) && names.some((each) => name.startsWith(each))),
   );

@@ -1,24 +1,38 @@
 import { type Style, serialToWall, stylesInto } from "./formats.ts";
-import { type Cell, EMPTY, MAX_CELL, MAX_CELLS, MAX_INFLATED, MAX_ROWS, type Sheet, SheetError } from "./model.ts";
+import { unguarded } from "./guards.ts";
+import {
+  type Cell,
+  EMPTY,
+  MAX_CELL,
+  MAX_CELLS,
+  MAX_INFLATED,
+  type OpenSheet,
+  type Sheet,
+  SheetError,
+} from "./model.ts";
 import type { Work } from "./work.ts";
 import { decode, type Reader, readXml } from "./xml.ts";
 import { type Part, partsOf, unpack } from "./zip.ts";
 
 /**
- * Reads the first visible sheet of an XLSX file (ECMA-376). Only the workbook, its relations, its strings, its styles and that sheet
- * are inflated. Formulas count by their stored value. Nothing outside the file is followed.
+ * Opens the visible sheets of an XLSX file (ECMA-376), in order. Only the workbook, its relations, its strings, its styles and what is
+ * read of the sheets are inflated. Formulas count by their stored value. Nothing outside the file is followed.
+ * @param most rows that are kept of a sheet
  * @throws {SheetError}
  */
-export async function readXlsx(file: Uint8Array, work: Work): Promise<Sheet> {
+export async function openXlsx(file: Uint8Array, work: Work, most: number): Promise<[OpenSheet, ...OpenSheet[]]> {
   const parts = partsOf(file);
   const names = [...parts.keys()];
   const budget = { left: MAX_INFLATED };
-  /** Reads a part, if it is there. A part is read once, so it is removed. @returns whether it was there */
-  const read = async (name: string | undefined, reader: Reader): Promise<boolean> => {
+  /** Reads a part piece by piece, if it is there. A part is read once, so it is removed. */
+  const open = (name: string | undefined, reader: Reader) => {
     const part = parts.get(name ?? "");
     parts.delete(name ?? "");
-    if (part) await readPart(part, reader, budget, work);
-    return part !== undefined;
+    return part && readPart(part, reader, budget, work);
+  };
+  const read = async (name: string | undefined, reader: Reader) => {
+    const pieces = open(name, reader);
+    while (pieces && !(await pieces.next()).done);
   };
 
   const workbook: Workbook = { sheets: [], is1904: false };
@@ -28,17 +42,32 @@ export async function readXlsx(file: Uint8Array, work: Work): Promise<Sheet> {
   for (const name of books) await read(name, workbookInto(workbook));
   for (const name of names.filter((each) => RELATIONS.test(each))) await read(name, targetsInto(targets));
 
-  const path = workbook.sheets.map((id) => targets.get(id)).find((target) => target?.type === "worksheet")?.path;
-  if (!path) throw new SheetError(targets.size > 0 ? "no_sheet" : "broken");
+  const pages = workbook.sheets.flatMap(({ id, name }) => {
+    const target = targets.get(id);
+    return target?.type === "worksheet" ? [{ name, path: target.path }] : [];
+  });
+  const [first, ...others] = pages;
+  if (!first) throw new SheetError(targets.size > 0 ? "no_sheet" : "broken");
   const byType = (type: string) => [...targets.values()].find((target) => target.type === type)?.path;
   const strings: string[] = [];
   const styles: Style[] = [];
   await read(byType("sharedStrings"), stringsInto(strings));
   await read(byType("styles"), stylesInto(styles));
-  const sheet: Sheet = { kind: "xlsx", encoding: null, rows: [], more: 0 };
   const { is1904 } = workbook;
-  if (!(await read(path, rowsInto(sheet, { strings, styles, is1904 })))) throw new SheetError("broken");
-  return sheet;
+  const openSheet = ({ name, path }: (typeof pages)[number]): OpenSheet => {
+    const sheet: Sheet = { kind: "xlsx", encoding: null, rows: [], more: 0 };
+    let pieces: ReturnType<typeof open>;
+    return {
+      name,
+      async read(rows = Number.POSITIVE_INFINITY) {
+        pieces ??= open(path, rowsInto(sheet, { strings, styles, is1904 }, most));
+        if (!pieces) throw new SheetError("broken");
+        while (sheet.rows.length < rows && !(await pieces.next()).done);
+        return sheet;
+      },
+    };
+  };
+  return [openSheet(first), ...others.map(openSheet)];
 }
 
 // exports of some programs number their workbook
@@ -53,20 +82,21 @@ function kindOf(names: readonly string[]): SheetError["wrong"] {
   return names.some((name) => name.startsWith("xl/")) ? "broken" : "other";
 }
 
-/** Reads as many bytes as the zip says, and refuses it if others come out. */
-async function readPart(part: Part, reader: Reader, budget: { left: number }, work: Work): Promise<void> {
-  budget.left -= part.size;
-  if (budget.left < 0) throw new SheetError("too_large");
+/** Reads as many bytes as the zip says, and refuses it if others come out. Stops after each piece. */
+async function* readPart(part: Part, reader: Reader, budget: { left: number }, work: Work): AsyncGenerator<void> {
+  if (part.size > budget.left) throw new SheetError("too_large");
   const xml = readXml(reader);
   const decoder = new TextDecoder();
   let size = 0;
   try {
     for (const bytes of unpack(part)) {
       size += bytes.length;
+      budget.left -= bytes.length;
       if (size > part.size) throw new SheetError("broken");
       xml.write(decoder.decode(bytes, { stream: true }));
       const pause = work.pause();
       if (pause) await pause;
+      yield;
     }
     xml.write(decoder.decode());
     xml.end();
@@ -78,8 +108,8 @@ async function readPart(part: Part, reader: Reader, budget: { left: number }, wo
 }
 
 type Workbook = {
-  /** The relation of each visible sheet, in order. */
-  sheets: string[];
+  /** The relation and the name of each visible sheet, in order. */
+  sheets: { id: string; name: string }[];
   /** Days are counted from 1904. */
   is1904: boolean;
 };
@@ -89,9 +119,9 @@ function workbookInto(workbook: Workbook): Reader {
     open(name, attributes) {
       if (name === "workbookPr") workbook.is1904 = isTrue(attributes().date1904);
       if (name !== "sheet") return;
-      const { state = "visible", ...others } = attributes();
+      const { state = "visible", name: title = "", ...others } = attributes();
       const id = Object.entries(others).find(([attribute]) => /^\w+:id$/.test(attribute))?.[1];
-      if (id && state === "visible") workbook.sheets.push(id);
+      if (id && state === "visible") workbook.sheets.push({ id, name: decode(title) });
     },
   };
 }
@@ -131,14 +161,14 @@ function stringsInto(strings: string[]): Reader {
       if (name === "t") inText = false;
       else if (name === "rPh") phonetic = false;
       // once for all the cells that show it
-      else if (name === "si") strings.push(text.trim());
+      else if (name === "si") strings.push(unguarded(text));
     },
   };
 }
 
 type Book = { strings: string[]; styles: Style[]; is1904: boolean };
 
-function rowsInto(sheet: Sheet, book: Book): Reader {
+function rowsInto(sheet: Sheet, book: Book, most: number): Reader {
   const { rows } = sheet;
   let count = 0;
   let sheet_row = 0;
@@ -176,13 +206,13 @@ function rowsInto(sheet: Sheet, book: Book): Reader {
         if (read.text.length > MAX_CELL) throw new SheetError("cell_too_long");
         if (read.kind === "empty") return;
         says = true;
-        if (rows.length > MAX_ROWS) return;
+        if (rows.length >= most) return;
         count += Math.max(column - cells.length, 1);
         if (count > MAX_CELLS) throw new SheetError("too_many_cells");
         while (cells.length < column - 1) cells.push(EMPTY);
         cells[column - 1] = read;
       } else if (name === "row" && says) {
-        if (rows.length > MAX_ROWS) sheet.more++;
+        if (rows.length >= most) sheet.more++;
         else rows.push({ sheet_row, cells });
       }
     },
@@ -207,7 +237,7 @@ function readCell({ style, type, value, hasFormula }: Raw, { strings, styles, is
       return textCell(strings[Number(value)]);
     case "str":
     case "inlineStr":
-      return textCell(value);
+      return textCell(unguarded(value));
     case "b":
       return isTrue(value.trim())
         ? { kind: "boolean", text: "TRUE", value: true }
@@ -221,9 +251,8 @@ function readCell({ style, type, value, hasFormula }: Raw, { strings, styles, is
   }
 }
 
-function textCell(value: string | undefined): Cell {
-  if (value === undefined) return { kind: "error", text: "#REF!" };
-  const text = value.trim();
+function textCell(text: string | undefined): Cell {
+  if (text === undefined) return { kind: "error", text: "#REF!" };
   return text ? { kind: "text", text } : EMPTY;
 }
 
@@ -235,7 +264,8 @@ function numberCell(written: string, style: Style | undefined, is1904: boolean):
     const wall = serialToWall(value, is1904);
     if (wall !== null) return dateCell(wall, style.shows, written);
   }
-  return { kind: "number", text: numberText(value, style?.digits ?? 0), value };
+  const text = numberText(value, style?.digits ?? 0);
+  return style?.unit ? { kind: "number", text, value, unit: style.unit } : { kind: "number", text, value };
 }
 
 /** A number of more digits than it is exact to stays one: it is nobody's EAN. */

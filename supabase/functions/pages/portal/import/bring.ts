@@ -28,6 +28,7 @@ export const COLUMNS = [
   "type",
   "naam",
   "email",
+  "phone",
   "bedrijfsnaam",
   "contactpersoon",
   "kvk",
@@ -42,7 +43,7 @@ export const COLUMNS = [
 ] as const;
 /** The names of them in a spreadsheet of the reader's language, where these are others. */
 const HEADERS: Record<"nl" | "en", Partial<Record<(typeof COLUMNS)[number], string>>> = {
-  nl: { external_ref: "klantnummer" },
+  nl: { phone: "telefoon", external_ref: "klantnummer" },
   en: {
     naam: "name",
     bedrijfsnaam: "company_name",

@@ -7,7 +7,7 @@ export const en: UploadWords = {
   no_client:
     "Charging data belongs to a connection for charge-point operators (CPO), and you have none yet. Ask us to make one.",
   file: "File from Excel, or CSV",
-  hint: "An Excel workbook (.xlsx) or CSV. At most 2 MB and 5,000 rows. We read the first visible sheet.",
+  hint: "An Excel workbook (.xlsx) or CSV. At most 2 MB and 5,000 rows. We read the first visible sheet with sessions, or else with months.",
   client: "For which connection?",
   choose: "Choose",
   more: "If we read the file wrong",
@@ -17,6 +17,11 @@ export const en: UploadWords = {
   decimal: "What is the decimal sign?",
   by_column: "The numbers say that",
   decimals: { ",": "A comma: 7,5", ".": "A point: 7.5" },
+  dates: "What comes first in a date: the day or the month?",
+  by_dates: "The dates say that",
+  orders: { dmy: "The day: 31-3-2026", mdy: "The month: 3/31/2026" },
+  kwh_column: "Which column has the kWh?",
+  kwh_column_hint: "Needed only if we ask for it. Fill in the name of the column, or its number from the left.",
   kept: "We keep the file for an hour, encrypted. Only you can see it. After that we keep the rows as evidence.",
   submit: "See what would happen",
   examples: [
@@ -27,14 +32,22 @@ export const en: UploadWords = {
   columns_what: {
     months: "Months: customer number, EAN or connection_id; month; and kWh. The number of sessions may be there too.",
     sessions:
-      "Sessions: a name of the charger (charger, serial number or EVSE id); start; and kWh or two meter readings. End, session (your own number) and meter readings may be there too.",
+      "Sessions: a name of the charger (charger, serial number or EVSE id); start; end or duration; and kWh or two meter readings. Session (your own number), meter readings and time zone may be there too. Day and time may stand in two columns.",
   },
   errors: {
     client: "Choose for which connection",
     too_many_rows: "This file has more than 5,000 rows. Divide it over several files",
     no_rows: "There are no rows below the columns",
-    unknown_columns: (lacks, unread) =>
-      `There is no column for ${lacks}.${unread ? ` We do not know these columns: ${unread}.` : ""} The names of the columns must be in row 1. See below which columns are needed`,
+    unknown_columns: (lacks, unread, row) =>
+      `There is no column for ${lacks}. Row ${row} looks most like names of columns.${unread ? ` We do not know these columns: ${unread}.` : ""} The names of the columns must be in one of the first 20 rows. See below which columns are needed`,
+    ambiguous_columns: (columns) =>
+      `Each of these columns may be the kWh, and they differ: ${columns}. Fill in below which column has the kWh, and choose the file again`,
+    ambiguous_units: (column, units) =>
+      `The name of column ${column} says another unit than its cells: ${units}. Mend the file and choose it again`,
+    ambiguous_dates: (column, row, value, dmy, mdy) =>
+      `Column ${column}, row ${row}, says ${value}. ${dmy && mdy ? `Is that ${dmy} or ${mdy}?` : `That can only be ${dmy ?? mdy}, but other dates may be read otherwise.`} Choose below what comes first, and choose the file again`,
+    unknown_zone: (column, row, value) =>
+      `Column ${column}, row ${row}, says ${value}. We do not know that time zone. Write for example Europe/Amsterdam, UTC or +02:00, and choose the file again`,
     both_kinds:
       "The columns are those of months and also those of sessions. Choose below what the file has, and choose the file again",
     ambiguous_decimals: (column, row, value) =>
@@ -46,6 +59,7 @@ export const en: UploadWords = {
     kwh: "the kWh",
     charger: "the charger",
     start: "the start",
+    end: "the end or the duration",
     kwh_or_readings: "kWh or two meter readings",
   },
   look: {
@@ -70,6 +84,49 @@ export const en: UploadWords = {
   waiting: (rows) =>
     rows === "1" ? "1 row waits until we know its charger." : `${rows} rows wait until we know their charger.`,
   ignored: (headers) => `We skip these columns: ${headers}.`,
+  read: {
+    title: "What we read",
+    where: (sheet, row) =>
+      sheet === null
+        ? `The names of the columns are in row ${row}.`
+        : `Sheet ${sheet}, with the names of the columns in row ${row}.`,
+    sum: (kwh, sessions, first, last) =>
+      `Together ${kwh} kWh in ${sessions === "1" ? "1 session" : `${sessions} sessions`}, from ${first} to ${last}.`,
+    sum_months: (kwh, first, last) => `Together ${kwh} kWh, from ${first} to ${last}.`,
+    first: (date) => `The first row is of ${date}.`,
+    column: "What",
+    heading: "Column of your file",
+    month: "Month",
+    kwh: "kWh",
+    ids_ignored:
+      "The session numbers in this file belong to more than one charge. We do not use them: we know a session by its EVSE and start.",
+  },
+  fields: {
+    cpo_external_ref: "Customer number",
+    ean: "EAN",
+    connection_id: "Connection",
+    period: "Month",
+    kwh: "kWh",
+    session_count: "Number of sessions",
+    session_id: "Session",
+    charger_id: "Charger (our id)",
+    external_ref: "Charger",
+    serial_number: "Serial number",
+    evse_uid: "EVSE uid",
+    evse_id: "EVSE id",
+    meter_id: "Meter",
+    evse_no: "Number of the EVSE",
+    started_at: "Start",
+    ended_at: "End",
+    date: "Date",
+    duration: "Duration",
+    time_zone: "Time zone",
+    meter_start_kwh: "Meter start",
+    meter_end_kwh: "Meter end",
+    power_type: "Kind of current",
+    country: "Country",
+  },
+  left_out: (fields) => `Left out, because it cannot be read: ${fields}.`,
   good: "Good",
   check: "Look here",
   bad: "Not stored",
@@ -87,6 +144,7 @@ export const en: UploadWords = {
     superseded: "A later row has the same session",
     parked: "Kept until we know the charger",
     invalid: "Not stored",
+    summary: "A total: we do not count it",
   },
   unreadable: (column) => `${column} cannot be read`,
   reason: {
@@ -100,6 +158,12 @@ export const en: UploadWords = {
     ambiguous_connection: "The customer has several connections. Fill in the EAN too.",
     future_period: "This month has not begun yet.",
     duplicate_in_file: "Another row says the same. Leave one of them.",
+    no_session_id: "The session number is missing.",
+    session_id_reused: "This session number belongs to another charge.",
+    too_many_cells:
+      "This row has more cells than there are columns. Put quotes around a number with a comma, or use semicolons.",
+    two_digit_year: "The year has two digits. Write it with four.",
+    rounded_ean: "Excel rounded the EAN. Format the column as text, fill in all 18 digits, and choose the file again.",
     other: "This row cannot be read.",
   },
   flagged: (why) => `Does not count: ${why ?? "this cannot be right"}.`,

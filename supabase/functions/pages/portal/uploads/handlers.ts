@@ -1,8 +1,11 @@
 import { Buffer } from "node:buffer";
 import { createHash, randomUUID } from "node:crypto";
-import { KINDS } from "#shared/domain/charging_in/file/columns.ts";
+import { KINDS } from "#shared/domain/charging_in/file/headings.ts";
+import { choicesOf, type Said } from "#shared/domain/charging_in/file/layout.ts";
 import { oneAtATime } from "#shared/domain/charging_in/file/one_at_a_time.ts";
 import type { ReadUpload, UploadFault } from "#shared/domain/charging_in/file/read_upload.ts";
+import { ORDERS } from "#shared/domain/sheet/times.ts";
+import type { ErrorFields } from "#shared/foundation/error_fields.ts";
 import { cut, storable } from "#shared/values/text.ts";
 import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile, workbook } from "../../kit/download.ts";
@@ -56,6 +59,8 @@ const bringUpload = signedIn(async (request) => {
   const client = clients.length === 1 ? clients[0] : clients.find(({ id }) => id === asked);
   const kind = KINDS.find((each) => each === form.get("kind")) ?? "";
   const decimal = ([",", "."] as const).find((each) => each === form.get("decimal")) ?? "";
+  const dates = ORDERS.find((each) => each === form.get("dates")) ?? "";
+  const columns = storable(cut(String(form.get("columns") ?? "").trim(), 120));
   const refuse = (message: string) => request.refuse(PAGE, { file: message });
   const file = fileOf(request);
   if (typeof file === "string") return refuse(file);
@@ -67,6 +72,8 @@ const bringUpload = signedIn(async (request) => {
     client: client.id,
     kind,
     decimal,
+    dates,
+    columns,
   };
   const { read, fault } = await readAs(bytes, kept);
   if (fault) {
@@ -87,10 +94,18 @@ const readKept = (kept: Kept) =>
     kept,
   );
 
-async function readAs(bytes: Uint8Array, { kind, decimal }: Kept): Promise<Read> {
+/** What the form said about a file. */
+const saidOf = ({ kind, decimal, dates, columns }: Kept): Said => ({
+  kind: kind || undefined,
+  decimal: decimal || undefined,
+  dates: dates || undefined,
+  columns: columns || undefined,
+});
+
+async function readAs(bytes: Uint8Array, kept: Kept): Promise<Read> {
   const { readUpload, UploadFault } = await import("#shared/domain/charging_in/file/read_upload.ts");
   try {
-    return { read: await readUpload(bytes, { kind: kind || undefined, decimal: decimal || undefined }), fault: null };
+    return { read: await readUpload(bytes, saidOf(kept)), fault: null };
   } catch (error) {
     if (!(error instanceof UploadFault)) throw error;
     return { read: null, fault: error };
@@ -100,19 +115,32 @@ async function readAs(bytes: Uint8Array, { kind, decimal }: Kept): Promise<Read>
 function whyNot({ locale }: PortalRequest, { code, wrong, fields, columns }: UploadFault): string {
   const { uploads, bring } = WORDS[locale];
   const { errors } = uploads;
-  const about = fields as { column?: string; sheet_row?: number; value?: string };
+  const about: ErrorFields = fields;
+  const { column = "", value = "", columns: differ = [], units = [] } = about;
+  const row = String(about.sheet_row ?? "");
   if (code === "unknown_columns")
     return columns.lacks.length === 0
       ? errors.both_kinds
       : errors.unknown_columns(
           columns.lacks.map((need) => uploads.needs[need]).join(", "),
           columns.unread.join(", ").slice(0, 300),
+          row,
         );
-  if (code === "ambiguous_decimals")
-    return errors.ambiguous_decimals(about.column ?? "", String(about.sheet_row), about.value ?? "");
+  if (code === "ambiguous_decimals") return errors.ambiguous_decimals(column, row, value);
+  if (code === "ambiguous_columns") return errors.ambiguous_columns(differ.join(", "));
+  if (code === "ambiguous_units") return errors.ambiguous_units(column, units.join(", "));
+  if (code === "unknown_zone") return errors.unknown_zone(column, row, value);
+  if (code === "ambiguous_dates") {
+    const date = (written: string | undefined) => written && dateInWords(locale, written);
+    return errors.ambiguous_dates(column, row, value, date(about.dmy), date(about.mdy));
+  }
   if (wrong === "too_many_rows" || wrong === "no_rows") return errors[wrong];
   return bring.file.errors[wrong ?? "other"];
 }
+
+/** A date in English words, in the reader's language. */
+const dateInWords = (locale: "nl" | "en", written: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone: "UTC" }).format(Date.parse(`${written} UTC`));
 
 type Found = { shown: Shown; kept: Kept | null; id: string };
 
@@ -134,7 +162,7 @@ function deliver(request: PortalRequest, id: string, kept: Kept, read: ReadUploa
       upload_id: id,
       client: kept.client,
       sha256: createHash("sha256").update(Buffer.from(kept.file, "base64")).digest("hex"),
-      decimal: kept.decimal || null,
+      said: choicesOf(saidOf(kept)),
       file_name: kept.file_name,
       dry_run,
     }),
@@ -158,7 +186,13 @@ async function look(request: PortalRequest): Promise<{ who: Who; looked: Looked 
     results = answer.results;
   }
   const { kind, rows, columns } = read;
-  return { who, looked: { ...found, upload: { upload_id: null, kind, rows, columns, results }, read } };
+  // SQL may have found that ids come again
+  const ids = new Map(read.items.map(({ place, external_id }) => [place, external_id]));
+  const ids_ignored =
+    read.read.ids_ignored ||
+    results.some(({ row, session_id }) => ids.get(row) !== undefined && ids.get(row) !== session_id);
+  const upload = { upload_id: null, kind, rows, columns, results, ...read.read, ids_ignored };
+  return { who, looked: { ...found, upload, read } };
 }
 
 const showUpload = signedIn(async (request) => {

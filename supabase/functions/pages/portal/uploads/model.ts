@@ -1,5 +1,6 @@
 import { Sealed } from "#shared/domain/answers.ts";
-import { KINDS, type Kind } from "#shared/domain/charging_in/file/columns.ts";
+import { KINDS, type Kind } from "#shared/domain/charging_in/file/headings.ts";
+import type { Order } from "#shared/domain/sheet/times.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { Who } from "../model.ts";
@@ -15,6 +16,8 @@ const RowResult = z.object({
   session_id: z.string().exactOptional(),
   charging_session_id: z.string().exactOptional(),
   reason: z.string().exactOptional(),
+  detail: z.string().exactOptional(),
+  ignored: z.array(z.string()).exactOptional(),
   column: z.string().exactOptional(),
   counted: z.boolean().exactOptional(),
   not_counted: z.string().exactOptional(),
@@ -31,10 +34,22 @@ const Upload = z.object({
   columns: z.array(z.object({ header: z.string(), field: z.string().nullable() })),
   counts: z.record(z.string(), z.number()),
   results: z.array(RowResult),
+  sheet: z.string().nullable(),
+  header_row: z.number(),
+  read_as: z.record(z.string(), z.string()),
+  ids_ignored: z.boolean(),
+  sums: z.object({
+    kwh: z.number(),
+    sessions: z.number(),
+    first_day: z.string().nullable(),
+    last_day: z.string().nullable(),
+    first_date: z.string().nullable(),
+    months: z.array(z.object({ period: z.string(), kwh: z.number(), sessions: z.number() })),
+  }),
   idempotent: z.literal(true).exactOptional(),
 });
 /** What a page shows of a file, once it is judged or stored. */
-export type Upload = Pick<z.output<typeof Upload>, "upload_id" | "kind" | "rows" | "columns" | "results">;
+export type Upload = Omit<z.output<typeof Upload>, "created_at" | "counts" | "idempotent">;
 
 /** The outcomes of a file of customers, which is kept in the same place and never shown here. */
 const OfImport = z.custom<never>(
@@ -52,7 +67,15 @@ const Shown = z.object({
 export type Shown = z.output<typeof Shown>;
 
 /** A file as it is kept for an hour. */
-export type Kept = { file: string; file_name: string; client: string; kind: Kind | ""; decimal: "," | "." | "" };
+export type Kept = {
+  file: string;
+  file_name: string;
+  client: string;
+  kind: Kind | "";
+  decimal: "," | "." | "";
+  dates: Order | "";
+  columns: string;
+};
 
 export const ANSWERS = { read_portal_uploads: Shown, portal_upload: Upload };
 declare module "#shared/foundation/answers.ts" {

@@ -5,7 +5,7 @@ export const nl = {
   no_client:
     "Laadgegevens horen bij een koppeling voor laadpaalexploitanten (CPO), en die heeft u nog niet. Vraag ons er een aan te maken.",
   file: "Bestand uit Excel, of CSV",
-  hint: "Een Excel-bestand (.xlsx) of CSV. Hoogstens 2 MB en 5.000 regels. Wij lezen het eerste zichtbare blad.",
+  hint: "Een Excel-bestand (.xlsx) of CSV. Hoogstens 2 MB en 5.000 regels. Wij lezen het eerste zichtbare blad met sessies, of anders met maanden.",
   client: "Voor welke koppeling?",
   choose: "Kies",
   more: "Als wij het bestand verkeerd lezen",
@@ -15,6 +15,11 @@ export const nl = {
   decimal: "Wat is het decimaalteken?",
   by_column: "Dat zeggen de getallen",
   decimals: { ",": "Een komma: 7,5", ".": "Een punt: 7.5" },
+  dates: "Wat komt eerst in een datum: de dag of de maand?",
+  by_dates: "Dat zeggen de datums",
+  orders: { dmy: "De dag: 31-3-2026", mdy: "De maand: 3/31/2026" },
+  kwh_column: "In welke kolom staan de kWh?",
+  kwh_column_hint: "Alleen nodig als wij daarnaar vragen. Vul de naam van de kolom in, of het nummer van links.",
   kept: "Wij bewaren het bestand een uur, versleuteld. Alleen u kunt het zien. Daarna bewaren wij de regels als bewijs.",
   submit: "Bekijk wat er zou gebeuren",
   examples: [
@@ -25,14 +30,22 @@ export const nl = {
   columns_what: {
     months: "Maanden: klantnummer, EAN of connection_id; maand; en kWh. Het aantal sessies mag erbij.",
     sessions:
-      "Sessies: een naam van de laadpaal (laadpaal, serienummer of EVSE-id); start; en kWh of twee meterstanden. Eind, sessie (uw eigen nummer) en meterstanden mogen erbij.",
+      "Sessies: een naam van de laadpaal (laadpaal, serienummer of EVSE-id); start; eind of duur; en kWh of twee meterstanden. Sessie (uw eigen nummer), meterstanden en tijdzone mogen erbij. Dag en tijd mogen in aparte kolommen staan.",
   },
   errors: {
     client: "Kies voor welke koppeling",
     too_many_rows: "Dit bestand heeft meer dan 5.000 regels. Verdeel het over meer bestanden",
     no_rows: "Onder de kolommen staan geen regels",
-    unknown_columns: (lacks: string, unread: string) =>
-      `Er is geen kolom voor ${lacks}.${unread ? ` Deze kolommen kennen wij niet: ${unread}.` : ""} De namen van de kolommen moeten in regel 1 staan. Kijk hieronder welke kolommen nodig zijn`,
+    unknown_columns: (lacks: string, unread: string, row: string) =>
+      `Er is geen kolom voor ${lacks}. Regel ${row} lijkt het meest op de namen van kolommen.${unread ? ` Deze kolommen kennen wij niet: ${unread}.` : ""} De namen van de kolommen moeten in een van de eerste 20 regels staan. Kijk hieronder welke kolommen nodig zijn`,
+    ambiguous_columns: (columns: string) =>
+      `Deze kolommen kunnen allemaal de kWh zijn, en ze verschillen: ${columns}. Vul hieronder in welke kolom de kWh heeft, en kies het bestand opnieuw`,
+    ambiguous_units: (column: string, units: string) =>
+      `De naam van kolom ${column} noemt een andere eenheid dan de cellen: ${units}. Verbeter het bestand en kies het opnieuw`,
+    ambiguous_dates: (column: string, row: string, value: string, dmy: string | undefined, mdy: string | undefined) =>
+      `In kolom ${column}, regel ${row}, staat ${value}. ${dmy && mdy ? `Is dat ${dmy} of ${mdy}?` : `Dat kan alleen ${dmy ?? mdy} zijn, maar andere datums kunnen ook anders.`} Kies hieronder wat eerst komt, en kies het bestand opnieuw`,
+    unknown_zone: (column: string, row: string, value: string) =>
+      `In kolom ${column}, regel ${row}, staat ${value}. Die tijdzone kennen wij niet. Schrijf bijvoorbeeld Europe/Amsterdam, UTC of +02:00, en kies het bestand opnieuw`,
     both_kinds:
       "De kolommen zijn die van maanden en ook die van sessies. Kies hieronder wat er in het bestand staat, en kies het bestand opnieuw",
     ambiguous_decimals: (column: string, row: string, value: string) =>
@@ -44,6 +57,7 @@ export const nl = {
     kwh: "de kWh",
     charger: "de laadpaal",
     start: "de start",
+    end: "het eind of de duur",
     kwh_or_readings: "kWh of twee meterstanden",
   },
   look: {
@@ -70,6 +84,49 @@ export const nl = {
   waiting: (rows: string) =>
     rows === "1" ? "1 regel wacht tot wij de laadpaal kennen." : `${rows} regels wachten tot wij de laadpaal kennen.`,
   ignored: (headers: string) => `Deze kolommen slaan wij over: ${headers}.`,
+  read: {
+    title: "Dit hebben wij gelezen",
+    where: (sheet: string | null, row: string) =>
+      sheet === null
+        ? `De namen van de kolommen staan in regel ${row}.`
+        : `Blad ${sheet}, met de namen van de kolommen in regel ${row}.`,
+    sum: (kwh: string, sessions: string, first: string, last: string) =>
+      `Samen ${kwh} kWh in ${sessions === "1" ? "1 sessie" : `${sessions} sessies`}, van ${first} tot en met ${last}.`,
+    sum_months: (kwh: string, first: string, last: string) => `Samen ${kwh} kWh, van ${first} tot en met ${last}.`,
+    first: (date: string) => `De eerste regel is van ${date}.`,
+    column: "Gegeven",
+    heading: "Kolom in uw bestand",
+    month: "Maand",
+    kwh: "kWh",
+    ids_ignored:
+      "De sessienummers in dit bestand horen bij meer dan één laadbeurt. Wij gebruiken ze niet: een sessie herkennen wij aan laadpunt en start.",
+  },
+  fields: {
+    cpo_external_ref: "Klantnummer",
+    ean: "EAN",
+    connection_id: "Aansluiting",
+    period: "Maand",
+    kwh: "kWh",
+    session_count: "Aantal sessies",
+    session_id: "Sessie",
+    charger_id: "Laadpaal (ons id)",
+    external_ref: "Laadpaal",
+    serial_number: "Serienummer",
+    evse_uid: "EVSE-uid",
+    evse_id: "EVSE-id",
+    meter_id: "Meter",
+    evse_no: "Nummer van de EVSE",
+    started_at: "Start",
+    ended_at: "Eind",
+    date: "Datum",
+    duration: "Duur",
+    time_zone: "Tijdzone",
+    meter_start_kwh: "Meterstand begin",
+    meter_end_kwh: "Meterstand eind",
+    power_type: "Soort stroom",
+    country: "Land",
+  },
+  left_out: (fields: string) => `Weggelaten, want niet te lezen: ${fields}.`,
   good: "Goed",
   check: "Let op",
   bad: "Niet opgeslagen",
@@ -87,6 +144,7 @@ export const nl = {
     superseded: "Een latere regel heeft dezelfde sessie",
     parked: "Bewaard tot wij de laadpaal kennen",
     invalid: "Niet opgeslagen",
+    summary: "Een totaal: dat tellen wij niet mee",
   },
   unreadable: (column: string) => `${column} is niet te lezen`,
   reason: {
@@ -100,6 +158,13 @@ export const nl = {
     ambiguous_connection: "De klant heeft meer aansluitingen. Vul ook de EAN in.",
     future_period: "Deze maand is nog niet begonnen.",
     duplicate_in_file: "Een andere regel zegt hetzelfde. Laat er één staan.",
+    no_session_id: "Het sessienummer ontbreekt.",
+    session_id_reused: "Dit sessienummer is van een andere laadbeurt.",
+    too_many_cells:
+      "Deze regel heeft meer cellen dan er kolommen zijn. Zet aanhalingstekens om een getal met een komma, of gebruik puntkomma's.",
+    two_digit_year: "Het jaartal heeft twee cijfers. Schrijf het met vier.",
+    rounded_ean:
+      "Excel heeft de EAN afgerond. Maak de kolom op als tekst, vul alle 18 cijfers in en kies het bestand opnieuw.",
     other: "Deze regel is niet te lezen.",
   },
   flagged: (why: string | undefined) => `Telt niet mee: ${why ?? "dit kan niet kloppen"}.`,

@@ -1,11 +1,13 @@
 import type { ReadUpload } from "#shared/domain/charging_in/file/read_upload.ts";
+import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { longMonth } from "../../kit/document.ts";
 import { XLSX } from "../../kit/download.ts";
-import { fileInput, selectInput } from "../../kit/fields.ts";
+import { fileInput, selectInput, textInput } from "../../kit/fields.ts";
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import { type Kind, kindLinks, type RowsQuery, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
@@ -18,8 +20,9 @@ export const PAGE = "/uploads";
 const ACCEPT = `.xlsx,.csv,text/csv,${XLSX}`;
 
 const isBad = ({ status }: RowResult): boolean => status === "invalid";
-/** Neither stored nor waiting: a month that is booked, and a session that a later row has too, change nothing. */
-const isStored = ({ status }: RowResult): boolean => !["invalid", "parked", "locked", "superseded"].includes(status);
+/** Neither stored nor waiting: a month that is booked, a session that a later row has too, and a sum change nothing. */
+const isStored = ({ status }: RowResult): boolean =>
+  !["invalid", "parked", "locked", "superseded", "summary"].includes(status);
 /** Not stored, or stored and impossible. */
 export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
 
@@ -34,14 +37,20 @@ const kindOf = (result: RowResult): Kind =>
       : "good";
 
 /** What happens to a row, in the reader's language, and why. */
-export function said(words: UploadWords, { status, reason, column, not_counted, flags = [] }: RowResult): string[] {
+export function said(words: UploadWords, result: RowResult): string[] {
+  const { status, reason, column, not_counted, flags = [], ignored = [] } = result;
   const why = reason
     ? (words.reason[reason as keyof typeof words.reason] ??
       (column ? `${words.unreadable(column)}.` : words.reason.other))
     : not_counted === "flagged"
       ? words.flagged(words.flags[flags[0] as keyof typeof words.flags])
       : words.not_counted[not_counted as keyof typeof words.not_counted];
-  return [`${words.status[status as keyof typeof words.status]}.`, ...(why ? [why] : [])];
+  const left = ignored.map((field) => words.fields[field as keyof typeof words.fields]).join(", ");
+  return [
+    `${words.status[status as keyof typeof words.status]}.`,
+    ...(why ? [why] : []),
+    ...(left ? [words.left_out(left)] : []),
+  ];
 }
 
 export function formPage(frame: PortalFrame, { who, clients }: Shown, { typed, errors }: Returned): Html {
@@ -65,6 +74,8 @@ ${fileInput({ id: "file", label: words.file, hint: words.hint, error: errors.fil
 <details${errors.file ? html` open` : ""}><summary>${words.more}</summary>
 ${selectInput({ id: "kind", label: words.kind, empty: words.by_header, value: typed.get("kind"), options: options(words.kinds) })}
 ${selectInput({ id: "decimal", label: words.decimal, empty: words.by_column, value: typed.get("decimal"), options: options(words.decimals) })}
+${selectInput({ id: "dates", label: words.dates, empty: words.by_dates, value: typed.get("dates"), options: options(words.orders) })}
+${textInput({ id: "columns", label: words.kwh_column, hint: words.kwh_column_hint, value: typed.get("columns") })}
 </details>
 <p class="quiet">${words.kept}</p>
 <div class="actions"><button class="button">${words.submit}</button></div>
@@ -111,6 +122,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   return portalPage(frame, PAGE, who, {
     title: stored ? (taken > 0 ? done.title : done.title_none) : look.title,
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
+${wasRead(frame, words, upload)}
 ${kindLinks(frame, rowsOf(frame, looked), asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
@@ -127,6 +139,43 @@ ${formToken(frame.form_token)}
 </form>`
 }`,
   });
+}
+
+/** What was read of the file, to look at before it counts. */
+function wasRead(frame: PortalFrame, words: UploadWords, upload: Upload): Html {
+  const { sums, read_as, sheet, header_row, kind, ids_ignored } = upload;
+  const number = (value: number) =>
+    new Intl.NumberFormat(frame.words.date_locale, { maximumFractionDigits: 3 }).format(value);
+  const inWords = (day: string) => longDate(day, frame.words);
+  const { first_day, last_day, first_date } = sums;
+  const { read } = words;
+  const together =
+    first_day === null || last_day === null
+      ? []
+      : kind === "months"
+        ? [read.sum_months(number(sums.kwh), inWords(first_day), inWords(last_day))]
+        : [read.sum(number(sums.kwh), number(sums.sessions), inWords(first_day), inWords(last_day))];
+  const first =
+    first_date && kind === "sessions"
+      ? [read.first(inWords(new Date(`${first_date} UTC`).toISOString().slice(0, 10)))]
+      : [];
+  const columns = Object.entries(read_as).map(([field, heading]) => [
+    words.fields[field as keyof typeof words.fields] ?? field,
+    heading,
+  ]);
+  const months = sums.months.map(({ period, kwh }) => [longMonth(`${period}-01`, frame.words), number(kwh)]);
+  return html`<h2>${read.title}</h2>
+<p>${[...together, ...first, read.where(sheet, number(header_row))].join(" ")}</p>
+${ids_ignored ? html`<p class="panel waits">${read.ids_ignored}</p>` : ""}
+${table(
+  read.title,
+  [
+    { name: read.column, text: true },
+    { name: read.heading, text: true },
+  ],
+  columns,
+)}
+${months.length > 0 ? table(read.month, [{ name: read.month, text: true }, { name: read.kwh }], months) : ""}`;
 }
 
 /** The rows, and how to count and show them. */

@@ -1,6 +1,6 @@
 import { type Decimal, decideEnergy } from "../../sheet/decimals.ts";
 import { EMPTY } from "../../sheet/model.ts";
-import { ENERGY } from "./columns.ts";
+import { ENERGY } from "./headings.ts";
 import type { ReadUpload } from "./read_upload.ts";
 
 /**
@@ -26,7 +26,10 @@ export function rowsAsText(
   });
   return (row) =>
     signs.map((sign, place) => {
-      const { kind, text } = table[row - 1]?.cells[place] ?? EMPTY;
-      return sign && kind === "number" ? text.replace(/\.\d{3}$/, "$&0").replace(".", sign) : text;
+      const cell = table[row - 1]?.cells[place] ?? EMPTY;
+      if (!sign || cell.kind !== "number") return cell.text;
+      const text = cell.text.replace(/\.\d{3}$/, "$&0").replace(".", sign);
+      // a format that showed the unit is lost
+      return cell.unit && cell.unit !== "other" ? `${text} ${cell.unit}` : text;
     });
 }

@@ -1,90 +1,96 @@
-import type { ErrorCode, FieldsOf } from "#shared/foundation/errors.ts";
+import { countryCode } from "#shared/values/countries.ts";
+import { isRoundedEan } from "#shared/values/ean.ts";
 import { eanCode } from "#shared/values/fields.ts";
-import { cut, isPlain, storable } from "#shared/values/text.ts";
-import { type Decimal, decideEnergy, type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
-import { type Cell, EMPTY, MAX_ROWS, type Row, SheetError, withFewColumns } from "../../sheet/model.ts";
+import { cut, storable } from "#shared/values/text.ts";
+import { type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
+import { readDuration } from "../../sheet/durations.ts";
+import { type Cell, EMPTY, HEAD_ROWS, isNone, MAX_ROWS, type Row, SheetError } from "../../sheet/model.ts";
 import { readMonth } from "../../sheet/months.ts";
-import { readSheet } from "../../sheet/read_sheet.ts";
-import { readMoment } from "../../sheet/times.ts";
+import { openSheets } from "../../sheet/read_sheet.ts";
 import { Work } from "../../sheet/work.ts";
-import { type Item, readItem, writeInstant } from "../session_item.ts";
-import {
-  ENERGY,
-  type Field,
-  fieldsOf,
-  isColumn,
-  KINDS,
-  type Kind,
-  lacks,
-  type Need,
-  type SessionField,
-} from "./columns.ts";
+import { dayInAmsterdam } from "../../sheet/zones.ts";
+import { type Item, isNoId, readItem, writeInstant } from "../session_item.ts";
+import { isTotal, nameIn } from "./cells.ts";
+import { UploadFault } from "./fault.ts";
+import { findHead } from "./head.ts";
+import { type Field, isColumn, type Kind, type SessionField } from "./headings.ts";
+import { type Layout, layOut, placesOf, type Said } from "./layout.ts";
+import { Times } from "./session_times.ts";
+
+export { UploadFault };
 
 /** The largest file, in bytes. */
 export const MAX_UPLOAD = 4 * 1024 * 1024;
 
 /** What becomes of a row, and what counts are named by. */
 export const STATUSES = {
-  months: ["ingested", "outside_mandate", "locked", "invalid"],
-  sessions: ["created", "updated", "unchanged", "superseded", "parked", "invalid"],
+  months: ["ingested", "outside_mandate", "locked", "summary", "invalid"],
+  sessions: ["created", "updated", "unchanged", "superseded", "parked", "summary", "invalid"],
 } as const;
 
-type FaultCode = Extract<
-  ErrorCode,
-  "file_type" | "unreadable_file" | "payload_too_large" | "unknown_columns" | "ambiguous_decimals"
->;
-
-/** Why a file is refused whole, as an error of the API. */
-export class UploadFault<Code extends FaultCode = FaultCode> extends Error {
-  override name = "UploadFault";
-  readonly code: Code;
-  readonly fields: FieldsOf<Code>;
-  /** What is wrong with the file itself, where its sheet says. */
-  readonly wrong: SheetError["wrong"] | "too_many_rows" | "no_rows" | null;
-  /** With unknown_columns: headings that were not understood, at most ten, and what the file lacks; nothing if it fits both kinds. */
-  readonly columns: { unread: string[]; lacks: Need[] };
-
-  constructor(
-    code: Code,
-    fields: FieldsOf<Code>,
-    wrong: UploadFault["wrong"] = null,
-    columns: UploadFault["columns"] = { unread: [], lacks: [] },
-  ) {
-    super(code);
-    this.code = code;
-    this.fields = fields;
-    this.wrong = wrong;
-    this.columns = columns;
-  }
-}
+/** Why a row is refused, where its reason needs a sentence. */
+const DETAILS: Record<string, string> = {
+  too_many_cells:
+    "The row has more cells than the headings: put quotes around a value with a comma, or use semicolons.",
+  two_digit_year: "The year has two digits. Write it with four.",
+  rounded_ean: "Excel rounded the EAN. Format the column as text, fill in all 18 digits, and send the file again.",
+};
 
 /** A row as SQL stores it: of months by the customer, of sessions as private.store_client_sessions takes it. */
 type Judged = { place: number; sheet_row: number; [field: string]: unknown };
-/** A row that cannot be stored; `column` is the sheet's own heading of what is wrong. */
+/** A row that is not stored; `column` is the sheet's own heading of what is wrong. */
 type Rejected = {
   row: number;
   sheet_row: number;
-  reason: string;
+  /** Invalid if it has none. */
+  status?: "summary";
+  reason?: string;
+  detail?: string;
   column?: string;
   period?: string | null;
   session_id?: string | null;
 };
 
+/** What was read of a file, to look at before it counts. */
+export type Sums = {
+  kwh: number;
+  sessions: number;
+  /** The first and the last day, as `2026-03-10`; null without rows. */
+  first_day: string | null;
+  last_day: string | null;
+  /** The day of the first row in words. */
+  first_date: string | null;
+  months: { period: string; kwh: number; sessions: number }[];
+};
+
+/** What was read, as the answer says it. */
+type Read = {
+  /** The sheet that was read; null for CSV. */
+  sheet: string | null;
+  /** The row of the headings, as the spreadsheet numbers it. */
+  header_row: number;
+  /** The heading or headings behind each field. */
+  read_as: { [Name in Field]?: string };
+  sums: Sums;
+  /** An id stands for two sessions, so rows are known by EVSE and start. */
+  ids_ignored: boolean;
+};
+
 export type ReadUpload = {
   kind: Kind;
   columns: { header: string; field: Field | null }[];
+  read: Read;
   /** Rows below the header. */
   rows: number;
   items: Judged[];
   rejected: Rejected[];
+  /** By row: fields that could not be read and are not needed. */
+  ignored: Record<number, Field[]>;
   /** What the counts are named by. */
   statuses: readonly string[];
   /** The rows as they stand in the file. */
   table: readonly Row[];
 };
-
-/** What the sender said about a file. */
-export type Said = { kind?: Kind | undefined; decimal?: Decimal | undefined };
 
 /**
  * Reads a CSV or XLSX file of months or sessions, each row by itself.
@@ -100,101 +106,109 @@ export async function readUpload(file: Uint8Array, said: Said = {}): Promise<Rea
 }
 
 async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadUpload> {
-  const { rows, more } = withFewColumns(await readSheet(file, isColumn, work));
-  const [header, ...body] = rows;
-  if (body.length === 0)
-    throw new UploadFault("unreadable_file", { detail: "The file has no rows below its header." }, "no_rows");
-  const headers = (header?.cells ?? []).map(({ text }) => storable(cut(text, 120)));
-  const kinds = said.kind ? [said.kind] : KINDS;
-  const [kind, another] = kinds.filter((each) => lacks(each, fieldsOf(each, headers)).length === 0);
-  if (!kind || another) throw unknownColumns(headers, kinds, another !== undefined);
-  if (body.length + more > MAX_ROWS) {
-    const detail = `The file has ${body.length + more} rows below its header; at most 5,000 are read. Send it in parts.`;
-    throw new UploadFault("payload_too_large", { detail }, "too_many_rows");
+  const found = await findHead(await openSheets(file, isColumn, work, MAX_ROWS + 1 + HEAD_ROWS), said.kind);
+  const { head, sheet, at } = found;
+  const { kind, headers, headings } = head;
+  const top = sheet.rows[at];
+  const body = sheet.rows.slice(at + 1);
+  const width = sheet.kind === "csv" ? (top?.width ?? headers.length) : Number.POSITIVE_INFINITY;
+  const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : CHARGER, kind);
+  const timePlaces = placesOfAny(kind === "months" ? ["period"] : ["started_at", "date"], kind);
+  const rejected: Rejected[] = [];
+  const rows: Placed[] = [];
+  for (const [index, row] of body.entries()) {
+    const { sheet_row, cells } = row;
+    if (isSummary(row)) rejected.push({ row: index + 1, sheet_row, status: "summary" });
+    else if (cells.length > width) rejected.push({ row: index + 1, sheet_row, ...because("too_many_cells") });
+    else rows.push({ ...row, place: index + 1 });
   }
-  const fields = fieldsOf(kind, headers);
-  const table = new Table(headers, fields, body, said.decimal ?? null);
-  const { items, rejected } = await (kind === "months" ? readMonths(table, work) : readSessions(table, work));
-  const columns = headers.map((name, place) => ({ header: name, field: fields[place] ?? null }));
-  return { kind, columns, rows: body.length, items, rejected, statuses: STATUSES[kind], table: body };
+  const layout = await layOut(found, rows, said, work);
+  const table = new Table(headers, layout);
+  const {
+    items,
+    rejected: unread,
+    ids_ignored = false,
+    sums,
+  } = kind === "months"
+    ? await readMonths(table, rows, work)
+    : await readSessions(table, rows, await Times.of(headers, headings, layout, rows, said.dates, work), work);
+  return {
+    kind,
+    columns: headers.map((name, place) => ({ header: name, field: layout.fields[place] ?? null })),
+    read: { sheet: found.name, header_row: top?.sheet_row ?? 1, read_as: readAs(headers, layout), ids_ignored, sums },
+    rows: body.length,
+    items,
+    rejected: [...rejected, ...unread],
+    ignored: table.ignored,
+    statuses: STATUSES[kind],
+    table: body,
+  };
+
+  function placesOfAny(fields: readonly Field[], of: Kind): number[] {
+    return headings.flatMap((heading, place) => (fields.includes(heading.fields[of] as Field) ? [place] : []));
+  }
+
+  /** A sum below the rows: it names no charger or customer, or "Totaal" in its place. */
+  function isSummary({ cells }: Row): boolean {
+    const named = namesWhose.map((place) => cells[place] ?? EMPTY).filter((cell) => !isNone(cell));
+    if (named.length > 0) return named.every(isTotal);
+    if (cells.some(isTotal)) return true;
+    // neither who nor when
+    return timePlaces.every((place) => isNone(cells[place] ?? EMPTY)) && cells.some(({ text }) => /\d/.test(text));
+  }
 }
 
-/** What a file needs, in English, as the API says it. */
-const NEED_WORDS: Record<Need, string> = {
-  customer: "the customer (cpo_external_ref, ean or connection_id)",
-  month: "the month",
-  kwh: "kWh",
-  charger: "the charger",
-  start: "the start",
-  kwh_or_readings: "kWh or both readings",
-};
+/** A row with its place below the header, from 1. */
+type Placed = Row & { place: number };
 
-/** Says which headings were not understood, and what the file lacks to be of the kind that it comes closest to. */
-function unknownColumns(headers: string[], kinds: readonly Kind[], isBoth: boolean): UploadFault {
-  const near = kinds
-    .map((kind) => {
-      const fields = fieldsOf(kind, headers);
-      return { kind, fields, needs: lacks(kind, fields) };
-    })
-    .sort((one, other) => one.needs.length - other.needs.length)[0];
-  const named = { headers: headers.slice(0, 40) };
-  if (isBoth || !near)
-    return new UploadFault("unknown_columns", {
-      ...named,
-      detail: "The headings fit months and sessions alike: send kind=months or kind=sessions.",
-    });
-  const unread = headers.filter((header, place) => header && !near.fields[place]).slice(0, 10);
-  const detail = [
-    `The file reads as ${near.kind}, but has no column for ${near.needs.map((need) => NEED_WORDS[need]).join(", or for ")}.`,
-    ...(unread.length > 0 ? [`Not understood: ${unread.join(", ")}.`] : []),
-    "The headings must be in row 1. The guide on sessions lists those that we know.",
-  ];
-  return new UploadFault("unknown_columns", { ...named, detail: detail.join(" ") }, null, {
-    unread,
-    lacks: near.needs,
-  });
+const because = (reason: string) => ({ reason, ...(DETAILS[reason] ? { detail: DETAILS[reason] } : {}) });
+
+const CUSTOMER: readonly Field[] = ["cpo_external_ref", "ean", "connection_id"];
+const CHARGER: readonly Field[] = ["charger_id", "external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"];
+
+/** The headings behind each field. */
+function readAs(headers: readonly string[], { places, start, end }: Layout): Read["read_as"] {
+  const named = (at: readonly number[]) => at.map((place) => headers[place]).join(" + ");
+  return Object.fromEntries([
+    ...[...places].map(([field, place]) => [field, headers[place]]),
+    ...(start ? [["started_at", named(placesOf(start))]] : []),
+    ...(end ? [["ended_at", named(placesOf(end))]] : []),
+  ]);
 }
 
-/** The rows below the header, by field. */
+/** The cells below the header, by field. */
 class Table {
-  readonly rows: readonly Row[];
-  readonly #places: ReadonlyMap<Field, number>;
+  /** By row: fields that were left out. */
+  readonly ignored: Record<number, Field[]> = {};
   readonly #headers: readonly string[];
+  readonly #places: ReadonlyMap<Field, number>;
   readonly #energy: ReadonlyMap<Field, EnergyColumn>;
+  /** Every column that is read. */
+  readonly #read: readonly number[];
+  readonly layout: Layout;
 
-  constructor(
-    headers: readonly string[],
-    fields: readonly (Field | null)[],
-    rows: readonly Row[],
-    sent: Decimal | null,
-  ) {
-    this.rows = rows;
+  constructor(headers: readonly string[], layout: Layout) {
     this.#headers = headers;
-    this.#places = new Map(fields.flatMap((field, place) => (field ? [[field, place]] : [])));
-    this.#energy = new Map(
-      ENERGY.filter((field) => this.#places.has(field)).map((field) => {
-        const cells = rows.map((row) => this.cell(row, field));
-        const header = this.headerOf(field);
-        const column = decideEnergy(header, cells, sent);
-        const { ambiguous } = column;
-        const first = ambiguous === null ? undefined : rows[ambiguous];
-        if (first)
-          throw new UploadFault("ambiguous_decimals", {
-            column: header,
-            sheet_row: first.sheet_row,
-            value: this.cell(first, field).text.slice(0, 40),
-          });
-        return [field, column];
-      }),
-    );
+    this.layout = layout;
+    this.#places = layout.places;
+    this.#energy = layout.energy;
+    this.#read = layout.fields.flatMap((field, place) => (field ? [place] : []));
   }
 
   cell({ cells }: Row, field: Field): Cell {
     return cells[this.#places.get(field) ?? -1] ?? EMPTY;
   }
 
-  headerOf(field: Field): string {
-    return this.#headers[this.#places.get(field) ?? -1] ?? field;
+  has(field: Field): boolean {
+    return this.#places.has(field);
+  }
+
+  /** The heading of what is wrong, where a column is. */
+  columnOf(field: Field): { column?: string } {
+    const { start, end } = this.layout;
+    const times = field === "started_at" ? start : field === "ended_at" ? end : null;
+    const place = this.#places.get(field) ?? placesOf(times)[0];
+    return place === undefined ? {} : { column: this.#headers[place] ?? field };
   }
 
   /** Whole watt hours; null if the cell has none. */
@@ -203,62 +217,82 @@ class Table {
     return column ? readEnergy(this.cell(row, field), column) : null;
   }
 
+  /** Notes that a field of a row is left out. */
+  leaveOut({ place }: Placed, field: Field): void {
+    this.ignored[place] = [...(this.ignored[place] ?? []), field];
+  }
+
   /** What the row says in the columns we read, by the sheet's own headings. */
-  words(row: Row): Record<string, string> {
+  words({ cells }: Row): Record<string, string> {
     const said: Record<string, string> = {};
-    for (const [field, place] of this.#places) {
-      const { text } = this.cell(row, field);
-      if (text) said[this.#headers[place] ?? field] = storable(cut(text, 200));
+    for (const place of this.#read) {
+      const text = cells[place]?.text;
+      if (text) said[this.#headers[place] ?? ""] = storable(cut(text, 200));
     }
     return said;
   }
 }
 
-/** The text of a cell that names something: no boolean, date or error. Undefined if it is empty, null if it is no such text. */
-function nameIn(cell: Cell): string | null | undefined {
-  if (cell.kind === "empty") return undefined;
-  const named = cell.kind === "text" || cell.kind === "number";
-  return named && cell.text.length <= 120 && isPlain(cell.text) ? cell.text : null;
-}
-
 const MOST_WH = 1_000_000_000;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-async function readMonths(table: Table, work: Work): Promise<Pick<ReadUpload, "items" | "rejected">> {
+type Result = Pick<ReadUpload, "items" | "rejected"> & { sums: Sums; ids_ignored?: boolean };
+
+async function readMonths(table: Table, rows: readonly Placed[], work: Work): Promise<Result> {
   const items: Judged[] = [];
   const rejected: Rejected[] = [];
-  for (const [index, row] of table.rows.entries()) {
-    await work.pause();
+  const sum = new Sum();
+  for (const row of rows) {
+    const pause = work.pause();
+    if (pause) await pause;
     const read = readMonthRow(table, row);
-    const { sheet_row } = row;
+    const { sheet_row, place } = row;
     if (isFault(read)) {
-      const { reason, field } = read;
-      const column = field ? { column: table.headerOf(field) } : {};
-      rejected.push({ row: index + 1, sheet_row, reason, ...column, period: readMonth(table.cell(row, "period")) });
-    } else items.push({ place: index + 1, sheet_row, ...read, document: table.words(row) });
+      const column = read.field ? table.columnOf(read.field) : {};
+      const period = readMonth(table.cell(row, "period"));
+      rejected.push({ row: place, sheet_row, ...because(read.reason), ...column, period });
+    } else {
+      items.push({ place, sheet_row, ...read, document: table.words(row) });
+      sum.add(Date.parse(read.period), Math.round(read.total_kwh * 1000), read.session_count);
+    }
   }
-  return { items, rejected };
+  return { items, rejected, sums: sum.of("months") };
 }
 
 type Fault = { reason: string; field?: Field };
 const isFault = (read: object): read is Fault => "reason" in read;
+type MonthRow = { period: string; total_kwh: number; session_count: number; [field: string]: unknown };
 
-function readMonthRow(table: Table, row: Row): Fault | Record<string, unknown> {
+function readMonthRow(table: Table, row: Placed): Fault | MonthRow {
   const bad = (field: Field) => ({ reason: `bad_${field}`, field });
   const reference = nameIn(table.cell(row, "cpo_external_ref"));
   const ean = nameIn(table.cell(row, "ean"));
-  const code = ean ? eanCode().safeParse(ean).data : ean;
-  const connection = nameIn(table.cell(row, "connection_id"));
+  const isRounded = typeof ean === "string" && isRoundedEan(ean);
+  let code = ean && !isRounded ? eanCode().safeParse(ean).data : undefined;
+  let connection = nameIn(table.cell(row, "connection_id"));
+  if (connection && !UUID.test(connection)) connection = null;
   const month = readMonth(table.cell(row, "period"));
   const wh = table.wattHours(row, "kwh");
-  const session_count = countIn(table.cell(row, "session_count"));
+  let session_count = countIn(table.cell(row, "session_count"));
   if (reference === null) return bad("cpo_external_ref");
-  if (ean !== undefined && !code) return bad("ean");
-  if (connection === null || (connection && !UUID.test(connection))) return bad("connection_id");
-  if (!reference && !ean && !connection) return { reason: "no_account" };
+  // a wrong name beside a right one is left out
+  if (ean !== undefined && !code) {
+    if (!reference && !connection) return { reason: isRounded ? "rounded_ean" : "bad_ean", field: "ean" };
+    table.leaveOut(row, "ean");
+    code = undefined;
+  }
+  if (connection === null) {
+    if (!reference && !code) return bad("connection_id");
+    table.leaveOut(row, "connection_id");
+    connection = undefined;
+  }
+  if (!reference && !code && !connection) return { reason: "no_account" };
   if (!month) return bad("period");
   if (wh === null || wh > MOST_WH) return bad("kwh");
-  if (session_count === null) return bad("session_count");
+  if (session_count === null) {
+    table.leaveOut(row, "session_count");
+    session_count = 0;
+  }
   return {
     cpo_external_ref: reference ?? null,
     ean: code ?? null,
@@ -269,16 +303,56 @@ function readMonthRow(table: Table, row: Row): Fault | Record<string, unknown> {
   };
 }
 
-/** A count from 0 to a million; 0 if the cell is empty, null if it is none. */
+/** A count from 0 to a million; 0 if the cell says nothing, null if it is none. */
 function countIn(cell: Cell): number | null {
-  if (cell.kind === "empty") return 0;
+  if (isNone(cell)) return 0;
   const count =
     cell.kind === "number" ? cell.value : cell.kind === "text" && /^\d{1,7}$/.test(cell.text) ? Number(cell.text) : -1;
   return Number.isInteger(count) && count >= 0 && count <= 1_000_000 ? count : null;
 }
 
+/** Adds up what was read, by day. */
+class Sum {
+  #first: number | null = null;
+  readonly #days = new Map<number, { wh: number; sessions: number }>();
+
+  /** @param day midnight, in milliseconds since 1970 as if at UTC */
+  add(day: number, wh: number, sessions: number): void {
+    this.#first ??= day;
+    const sum = this.#days.get(day);
+    if (sum) {
+      sum.wh += wh;
+      sum.sessions += sessions;
+    } else this.#days.set(day, { wh, sessions });
+  }
+
+  of(kind: Kind): Sums {
+    const days = [...this.#days].sort(([one], [other]) => one - other);
+    const [lowest, highest] = [days[0]?.[0], days.at(-1)?.[0]];
+    const last = highest !== undefined && kind === "months" ? lastOfMonth(highest) : highest;
+    const months = Map.groupBy(days, ([day]) => isoDay(day).slice(0, 7));
+    const total = (of: typeof days, what: "wh" | "sessions") => of.reduce((sum, [, each]) => sum + each[what], 0);
+    return {
+      kwh: total(days, "wh") / 1000,
+      sessions: total(days, "sessions"),
+      first_day: lowest === undefined ? null : isoDay(lowest),
+      last_day: last === undefined ? null : isoDay(last),
+      first_date: this.#first === null ? null : IN_WORDS.format(this.#first),
+      months: [...months].map(([period, of]) => ({
+        period,
+        kwh: total(of, "wh") / 1000,
+        sessions: total(of, "sessions"),
+      })),
+    };
+  }
+}
+
+const isoDay = (day: number): string => new Date(day).toISOString().slice(0, 10);
+const lastOfMonth = (day: number): number =>
+  Date.UTC(new Date(day).getUTCFullYear(), new Date(day).getUTCMonth() + 1, 0);
+const IN_WORDS = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
+
 const NAMED: readonly SessionField[] = [
-  "session_id",
   "charger_id",
   "external_ref",
   "serial_number",
@@ -288,66 +362,184 @@ const NAMED: readonly SessionField[] = [
 ];
 
 /** A session of the file as POST /v1/charging-sessions would have it, so that one reader judges both. */
-function asSent(table: Table, row: Row): Record<string, unknown> {
+function asSent(table: Table, row: Placed, index: number, times: Times): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
-  for (const field of NAMED)
-    sent[field] = nameIn(table.cell(row, field)) ?? (isEmpty(table, row, field) ? undefined : "");
-  const start = readMoment(table.cell(row, "started_at"));
+  const unread: SessionField[] = [];
+  for (const field of NAMED) {
+    const name = nameIn(table.cell(row, field));
+    if (typeof name === "string") sent[field] = name;
+    else if (name === null) unread.push(field);
+  }
+  // the sender's own id of a charger is a name of it
+  if (typeof sent.charger_id === "string" && !UUID.test(sent.charger_id)) {
+    if (sent.external_ref === undefined) sent.external_ref = sent.charger_id;
+    else table.leaveOut(row, "charger_id");
+    delete sent.charger_id;
+  }
+  if (typeof sent.serial_number === "string" && sent.serial_number.length > 64) {
+    delete sent.serial_number;
+    unread.push("serial_number");
+  }
+  for (const field of unread) {
+    if (NAMED.some((name) => sent[name] !== undefined)) table.leaveOut(row, field);
+    else sent[field] = "";
+  }
+  const id = nameIn(table.cell(row, "session_id"));
+  if (typeof id === "string" && !isNoId(id)) sent.session_id = id;
+  else if (id === null) table.leaveOut(row, "session_id");
+
+  const start = times.start(index);
   sent.started_at = start === null ? "" : writeInstant(start);
-  if (!isEmpty(table, row, "ended_at")) {
-    const end = readMoment(table.cell(row, "ended_at"), start ?? undefined);
-    sent.ended_at = end === null ? "" : writeInstant(end);
+  const duration = table.cell(row, "duration");
+  if (times.hasEnd) {
+    if (!times.isEndEmpty(index)) {
+      const end = times.end(index, start ?? undefined);
+      sent.ended_at = end === null ? "" : writeInstant(end);
+    }
+  } else if (!isNone(duration)) {
+    const lasted = readDuration(duration, table.layout.durationUnit);
+    sent.ended_at = lasted === null || start === null ? "" : writeInstant(start + lasted);
   }
-  for (const field of ENERGY) {
-    if (isEmpty(table, row, field)) continue;
+
+  for (const field of ["meter_start_kwh", "meter_end_kwh"] as const) {
+    if (isNone(table.cell(row, field))) continue;
     const wh = table.wattHours(row, field);
-    sent[field] = wh === null ? -1 : wh / 1000;
+    if (wh === null || wh > MOST_READING) table.leaveOut(row, field);
+    else sent[field] = wh / 1000;
   }
-  if (!isEmpty(table, row, "evse_no")) sent.evse_no = countIn(table.cell(row, "evse_no"));
-  for (const field of ["power_type", "country"] as const)
-    if (!isEmpty(table, row, field)) sent[field] = nameIn(table.cell(row, field))?.toUpperCase() ?? "";
+  const hasReadings = sent.meter_start_kwh !== undefined && sent.meter_end_kwh !== undefined;
+  const kwh = table.cell(row, "kwh");
+  if (!isNone(kwh)) {
+    const wh = table.wattHours(row, "kwh");
+    if (wh === null && hasReadings) table.leaveOut(row, "kwh");
+    else sent.kwh = wh === null ? -1 : wh / 1000;
+  }
+  const evse = nameIn(table.cell(row, "evse_no"));
+  if (typeof evse === "string" && /^\d+$/.test(evse) && Number(evse) >= 1 && Number(evse) <= 100)
+    sent.evse_no = Number(evse);
+  const power = nameIn(table.cell(row, "power_type"))?.toUpperCase();
+  const kind = /(?<![A-Z])[AD]C(?![A-Z])/.exec(power ?? "")?.[0];
+  if (kind) sent.power_type = kind;
+  else if (power !== undefined) table.leaveOut(row, "power_type");
+  const land = nameIn(table.cell(row, "country"));
+  const country = land && countryCode(land);
+  if (country) sent.country = country;
+  else if (land !== undefined) table.leaveOut(row, "country");
   return sent;
 }
 
-const isEmpty = (table: Table, row: Row, field: Field): boolean => table.cell(row, field).kind === "empty";
+/** Watt hours of the largest reading that a meter shows. */
+const MOST_READING = 1_000_000_000_000;
 
-async function readSessions(table: Table, work: Work): Promise<Pick<ReadUpload, "items" | "rejected">> {
-  const read: (Item & { sheet_row: number })[] = [];
+async function readSessions(table: Table, rows: readonly Placed[], times: Times, work: Work): Promise<Result> {
+  const read: (Item & { sheet_row: number; row: Placed })[] = [];
   const rejected: Rejected[] = [];
-  for (const [index, row] of table.rows.entries()) {
-    await work.pause();
-    const place = index + 1;
-    const { sheet_row } = row;
-    const sent = asSent(table, row);
+  const evses = new Evses(table);
+  for (const [index, row] of rows.entries()) {
+    const pause = work.pause();
+    if (pause) await pause;
+    const { sheet_row, place } = row;
+    const sent = asSent(table, row, index, times);
+    evses.note(sent, row);
     const item = readItem(sent, place, sent.session_id === undefined ? "file" : "api");
-    if ("reason" in item) {
-      const reason = String(item.reason);
-      const field = reason.replace(/^bad_/, "") as Field;
-      const session_id = typeof sent.session_id === "string" ? sent.session_id || null : null;
-      rejected.push({
-        row: place,
-        sheet_row,
-        reason,
-        ...(field === reason ? {} : { column: table.headerOf(field) }),
-        session_id,
-      });
-    } else read.push({ ...item, sheet_row, document: table.words(row) });
+    if (!("reason" in item)) {
+      read.push({ ...item, sheet_row, row, document: table.words(row) });
+      continue;
+    }
+    const field = String(item.reason).replace(/^bad_/, "") as Field;
+    const isShort =
+      (field === "started_at" && times.isShort(index)) || (field === "ended_at" && times.isEndShort(index));
+    const session_id = typeof sent.session_id === "string" ? sent.session_id : null;
+    const wrong = field === "ended_at" && !times.hasEnd ? "duration" : field;
+    const reason = isShort ? "two_digit_year" : wrong === field ? String(item.reason) : "bad_duration";
+    rejected.push({ row: place, sheet_row, ...because(reason), ...table.columnOf(wrong), session_id });
   }
+  evses.settle(read);
+  const ids_ignored = haveReusedIds(read);
   // in a file no row is later than another: of a session that is in it twice, nobody knows which row is right
-  const times = Map.groupBy(read, sessionKey);
+  const keys = read.map(sessionKey);
+  const [once, twice] = [new Set<string>(), new Set<string>()];
+  for (const key of keys) (once.has(key) ? twice : once).add(key);
   const items: Judged[] = [];
-  for (const item of read) {
-    if (times.get(sessionKey(item))?.length === 1) items.push(item);
-    else
-      rejected.push({
-        row: item.place,
-        sheet_row: item.sheet_row,
-        reason: "duplicate_in_file",
-        session_id: (item.external_id as string | undefined) ?? null,
-      });
+  const sum = new Sum();
+  for (const [index, { row: _, ...item }] of read.entries()) {
+    if (twice.has(keys[index] ?? "")) {
+      const session_id = (item.external_id as string | undefined) ?? null;
+      rejected.push({ row: item.place, sheet_row: item.sheet_row, reason: "duplicate_in_file", session_id });
+      continue;
+    }
+    items.push(item);
+    sum.add(dayInAmsterdam(Date.parse(String(item.started_at))), Number(item.wh), 1);
   }
-  return { items, rejected };
+  return { items, rejected, ids_ignored, sums: sum.of("sessions") };
 }
 
-const sessionKey = (item: Item): string =>
-  JSON.stringify([...NAMED.slice(1).map((field) => item[field]), item.external_id ?? [item.evse_no, item.started_at]]);
+/** What a row names, its EVSE and when it began. */
+const chargeKey = (item: Item): string =>
+  JSON.stringify([...NAMED.map((field) => item[field]), item.evse_no, item.started_at]);
+const sessionKey = (item: Item): string => `${item.external_id ?? ""} ${chargeKey(item)}`;
+
+/** Whether an id stands for two charges. Then no row of the file is known by its id. Names are compared as SQL does. */
+function haveReusedIds(items: Item[]): boolean {
+  const byId = Map.groupBy(items, (item) => item.external_id);
+  const isReused = [...byId].some(
+    ([id, same]) =>
+      id !== undefined &&
+      same.length > 1 &&
+      new Set(
+        same.map((item) =>
+          chargeKey(item)
+            .toUpperCase()
+            .replace(/[*\- ]/g, ""),
+        ),
+      ).size > 1,
+  );
+  if (isReused)
+    for (const item of items) {
+      delete item.external_id;
+      item.source = "file";
+    }
+  return isReused;
+}
+
+/** EVSEs that a file names by words, such as A and B: of each charger they are numbered in the order of their first rows. */
+class Evses {
+  readonly #table: Table;
+  readonly #isNamed: boolean;
+  readonly #words = new Map<string, Map<string, number>>();
+
+  constructor(table: Table) {
+    this.#table = table;
+    this.#isNamed = (["evse_no", "evse_id", "evse_uid"] as const).some((field) => table.has(field));
+  }
+
+  /** The charger of a row and its word for the EVSE; null where it has a number or none. */
+  #of(item: Record<string, unknown>, row: Placed): { charger: string; word: string } | null {
+    if (!this.#isNamed) return null;
+    const charger = ["charger_id", "external_ref", "serial_number"]
+      .map((field) => item[field] ?? "")
+      .join(" ")
+      .trim();
+    if (!charger || item.evse_no !== undefined) return null;
+    const word = nameIn(this.#table.cell(row, "evse_no")) ?? item.evse_id ?? item.evse_uid;
+    return typeof word === "string" ? { charger: charger.toUpperCase(), word: word.toUpperCase() } : null;
+  }
+
+  note(item: Record<string, unknown>, row: Placed): void {
+    const named = this.#of(item, row);
+    if (!named) return;
+    const words = this.#words.get(named.charger) ?? new Map<string, number>();
+    this.#words.set(named.charger, words);
+    if (!words.has(named.word) && words.size < 100) words.set(named.word, words.size + 1);
+  }
+
+  /** Numbers the EVSEs of chargers that have several. A name that a charger has counts before. */
+  settle(items: (Item & { row: Placed })[]): void {
+    for (const item of items) {
+      const named = this.#of(item, item.row);
+      const words = this.#words.get(named?.charger ?? "");
+      const number = words?.get(named?.word ?? "");
+      if (number !== undefined && words && words.size > 1) item.evse_no = number;
+    }
+  }
+}
