@@ -175,6 +175,7 @@ const TIMED: Record<string, number> = {
   "private.judge_sessions": 2,
   "private.read_sessions": 1,
   "private.resolve_chargers": 2,
+  "private.reused_ids": 3,
   "private.store_months_of_file": 1,
   "private.store_sessions": 3,
   "private.total_sessions": 1,
