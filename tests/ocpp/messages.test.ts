@@ -159,7 +159,8 @@ describe("contract §6 OCPP 1.6", () => {
   test.each<[string, unknown, unknown, object[], ReturnType<typeof session>]>([
     ["a register of kWh that is text", "0", "7000.4", [], session("08:00", "09:00", 7000)],
     ["1 Wh below its start", 1000, 999, [], session("08:00", "09:00", 0)],
-    ["0 and 0", 0, 0, [sample("08:59", 4000)], session("08:00", "09:00", 0)],
+    ["0 and 0", 0, 0, [], session("08:00", "09:00", 0)],
+    ["0 and 0, with a value", 0, 0, [sample("08:59", 4000)], session("08:00", "09:00", 4000)],
     ["0, with values", 1000, 0, [sample("08:30", 3000), sample("08:59", 4000)], session("08:00", "09:00", 3000)],
     ["0, with a value of the end", 1000, 0, [sample("08:59", 4000, END)], session("08:00", "09:00", 3000)],
     [
@@ -228,7 +229,7 @@ describe("contract §6 OCPP 1.6", () => {
       values(payload.transactionId, sample("08:59", 55_000)),
     );
     await tell(stopped(payload.transactionId, "09:00", 0));
-    expect(await sessions()).toEqual([session("08:00", "09:00", 0)]);
+    expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
     await tell(started("10:00", 0));
     await tell(
       stopped(-1, "11:00", undefined, {
