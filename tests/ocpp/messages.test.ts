@@ -829,5 +829,14 @@ describe("contract §6 who may tell", () => {
     const { body } = await world.post("/ocpp/seen", { chargers: [...nobody, link] }, secret);
     expect(body.gone).toHaveLength(999);
     expect(body.gone).not.toContain(link.charger_id);
+    const heard = () => world.row("select last_seen_at from core.chargers where id = $1", link.charger_id);
+    await world.row("update core.chargers set last_seen_at = null where id = $1", link.charger_id);
+    // a silent connection is asked about, and its charger was not heard of
+    expect((await world.post("/ocpp/seen", { chargers: [{ ...link, silent: true }] }, secret)).body).toEqual({
+      gone: [],
+    });
+    expect(await heard()).toEqual({ last_seen_at: null });
+    await world.post("/ocpp/seen", { chargers: [link] }, secret);
+    expect(await heard()).toEqual({ last_seen_at: new Date(NOW) });
   });
 });
