@@ -771,6 +771,19 @@ describe("contract §6 who may tell", () => {
     link = await connect();
     expect(await seen()).toEqual([]);
 
+    for (const length of [16, 20, 39, 40, undefined]) {
+      const { body } = await world.post(path, { length }, token);
+      expect(body.ocpp.password).toMatch(new RegExp(`^[0-9a-f]{${length ?? 40}}$`));
+      credentials = body.ocpp;
+      link = await connect();
+      expect((await told(link.generation)).status).toBe(200);
+    }
+    for (const length of [15, 41, 16.5, "20", null])
+      expect(await world.post(path, { length }, token)).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+
     const stranger = await (await world.addUser()).token();
     for (const bearer of [stranger, token])
       expect(
