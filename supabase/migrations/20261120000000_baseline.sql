@@ -24933,14 +24933,14 @@ begin
     return private.ocpp_session(charger, known);
   end if;
   if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
-    return jsonb_build_object(
-      'charger_id', charger.id, 'source', 'ocpp',
-      -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
-      'external_id', concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}'),
-      'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh',
-          (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
-      'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh',
-          readings #> '{end,wh}');
+    known.charger_id := charger.id;
+    -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
+    known.source_id := concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}');
+    known.clock := said ->> 'clock';
+    known.started_at := readings #>> '{begin,at}';
+    known := private.merge_ocpp_readings(charger, known, readings, true);
+    known.ended_at := said ->> 'at';
+    return private.ocpp_session(charger, known);
   end if;
   return null;
 end $$;

@@ -220,6 +220,20 @@ const REGISTER_AT_THE_START: Row[] = [
   ],
 ];
 
+// a stop of an unknown transaction, with all that is known of the charge
+const UNKNOWN_STOP: Row[] = [
+  [
+    "0, of a stop whose start never came",
+    [stop(53_000, "09:00:00", at("08:00:00", 0, BEGIN), at("08:05:00", 50_000), at("09:00:00", 53_000, END))],
+    3,
+  ],
+  [
+    "known, of a stop whose start never came",
+    [stop(53_000, "09:00:00", at("08:00:00", 50_000, BEGIN), at("09:00:00", 53_000, END))],
+    3,
+  ],
+];
+
 const NO_READING: Row[] = [
   // ocpp-go 114: -1 stands for unknown
   ["-1 at the stop", [start(1_000), values(at("08:30:00", 3_000)), stop(-1)], 2],
@@ -397,10 +411,13 @@ describe.each([
   ["live", true],
   ["queued", false],
 ])("contract §6 %s", (_, live) => {
-  test.each(REGISTER_AT_THE_START)("a register at the start that is %s", async (_what, frames, kwh, ...flags) => {
-    await send(frames, live);
-    expect(await stored()).toEqual([[kwh, flags]]);
-  });
+  test.each([...REGISTER_AT_THE_START, ...UNKNOWN_STOP])(
+    "a register at the start that is %s",
+    async (_what, frames, kwh, ...flags) => {
+      await send(frames, live);
+      expect(await stored()).toEqual([[kwh, flags]]);
+    },
+  );
   test.each(NO_READING)("%s", async (_what, frames, kwh, ...flags) => {
     await send(frames, live);
     expect(await stored()).toEqual([[kwh, flags]]);
