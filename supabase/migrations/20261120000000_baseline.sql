@@ -24494,8 +24494,8 @@ begin
   return coalesce(gone, '{}');
 end $$;
 comment on function private.note_seen(uuid[], bigint[], uuid[]) is
-  'Notes when chargers were last heard of, but those that are silent. Returns those that were removed, got a new password, or are connected '
-  'elsewhere. Definer, because the gateway names chargers of any owner.';
+  'Notes when chargers were last heard of, except silent ones. Returns those that were removed, got a new password, or '
+  'are connected elsewhere. Definer, because the gateway names chargers of any owner.';
 
 create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
