@@ -280,6 +280,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     withdrawChargingSessions: { session_ids: ["2026-0311"] },
     deliverMonths: { account_id, months: [{ period: "2026-01", total_kwh: 1 }] },
     registerOwnCharger: { nickname: "Oprit", connection_type: "ocpp", ocpp_identity: null },
+    renewOcppCredentials: { length: 20 },
     createToken: { name: "Test", scopes: ["energy:read"], expires_at: null },
     addCustomers: { consent: true, ...draftRow({ email: mailed }) },
     importDrafts: { consent: true, send_invite: false, rows: [draftRow()] },

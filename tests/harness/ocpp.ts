@@ -27,7 +27,13 @@ export function startTestGateway(
 export const basic = (identity: string, password: string | Buffer) =>
   `Basic ${Buffer.concat([Buffer.from(`${identity}:`), Buffer.from(password)]).toString("base64")}`;
 
-type Options = { password?: string | Buffer; protocols?: string[]; path?: string; headers?: Record<string, string> };
+type Options = {
+  password?: string | Buffer;
+  protocols?: string[];
+  path?: string;
+  headers?: Record<string, string>;
+  autoPong?: boolean;
+};
 
 /** A connected charger. Frames that are no answer to `call` wait in `frames`. */
 export class Charger {
@@ -54,8 +60,15 @@ export class Charger {
 
   /** @throws {Error} "Unexpected server response: 401" */
   static async connect(url: string, identity: string, options: Options = {}): Promise<Charger> {
-    const { password = PASSWORD, protocols = ["ocpp1.6"], path = `/${identity}`, headers = {} } = options;
+    const {
+      password = PASSWORD,
+      protocols = ["ocpp1.6"],
+      path = `/${identity}`,
+      headers = {},
+      autoPong = true,
+    } = options;
     const socket = new WebSocket(`${url}${path}`, protocols, {
+      autoPong,
       headers: { Authorization: basic(identity, password), ...headers },
     });
     const charger = new Charger(socket);

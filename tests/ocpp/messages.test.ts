@@ -159,7 +159,8 @@ describe("contract §6 OCPP 1.6", () => {
   test.each<[string, unknown, unknown, object[], ReturnType<typeof session>]>([
     ["a register of kWh that is text", "0", "7000.4", [], session("08:00", "09:00", 7000)],
     ["1 Wh below its start", 1000, 999, [], session("08:00", "09:00", 0)],
-    ["0 and 0", 0, 0, [sample("08:59", 4000)], session("08:00", "09:00", 0)],
+    ["0 and 0", 0, 0, [], session("08:00", "09:00", 0)],
+    ["0 and 0, with a value", 0, 0, [sample("08:59", 4000)], session("08:00", "09:00", 4000)],
     ["0, with values", 1000, 0, [sample("08:30", 3000), sample("08:59", 4000)], session("08:00", "09:00", 3000)],
     ["0, with a value of the end", 1000, 0, [sample("08:59", 4000, END)], session("08:00", "09:00", 3000)],
     [
@@ -228,7 +229,7 @@ describe("contract §6 OCPP 1.6", () => {
       values(payload.transactionId, sample("08:59", 55_000)),
     );
     await tell(stopped(payload.transactionId, "09:00", 0));
-    expect(await sessions()).toEqual([session("08:00", "09:00", 0)]);
+    expect(await sessions()).toEqual([session("08:00", "09:00", 5000)]);
     await tell(started("10:00", 0));
     await tell(
       stopped(-1, "11:00", undefined, {
@@ -770,6 +771,19 @@ describe("contract §6 who may tell", () => {
     link = await connect();
     expect(await seen()).toEqual([]);
 
+    for (const length of [16, 20, 39, 40, undefined]) {
+      const { body } = await world.post(path, { length }, token);
+      expect(body.ocpp.password).toMatch(new RegExp(`^[0-9a-f]{${length ?? 40}}$`));
+      credentials = body.ocpp;
+      link = await connect();
+      expect((await told(link.generation)).status).toBe(200);
+    }
+    for (const length of [15, 41, 16.5, "20", null])
+      expect(await world.post(path, { length }, token)).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+
     const stranger = await (await world.addUser()).token();
     for (const bearer of [stranger, token])
       expect(
@@ -828,5 +842,14 @@ describe("contract §6 who may tell", () => {
     const { body } = await world.post("/ocpp/seen", { chargers: [...nobody, link] }, secret);
     expect(body.gone).toHaveLength(999);
     expect(body.gone).not.toContain(link.charger_id);
+    const heard = () => world.row("select last_seen_at from core.chargers where id = $1", link.charger_id);
+    await world.row("update core.chargers set last_seen_at = null where id = $1", link.charger_id);
+    // a silent connection is asked about, and its charger was not heard of
+    expect((await world.post("/ocpp/seen", { chargers: [{ ...link, silent: true }] }, secret)).body).toEqual({
+      gone: [],
+    });
+    expect(await heard()).toEqual({ last_seen_at: null });
+    await world.post("/ocpp/seen", { chargers: [link] }, secret);
+    expect(await heard()).toEqual({ last_seen_at: new Date(NOW) });
   });
 });

@@ -458,6 +458,12 @@ describe("§4.4 chargers of a person's own", () => {
     expect([same, fresh === password]).toEqual([identity, false]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain("verkeerd wachtwoord");
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
+    expect(renewed.text).toContain("Mijn laadpaal neemt zo&#39;n lang wachtwoord niet");
+    const shortened = await ask(mijn(world, `/chargers/${id}/password`), {
+      form: { ...(await formOn(ask, "/chargers")), short: "1" },
+    });
+    const short = /<code data-copy>([0-9a-f]{16})<\/code>/.exec(shortened.text)?.[1] ?? "";
+    expect([await admit(fresh), await admit(short)]).toEqual([false, true]);
     await world.row("update core.chargers set latest_meter_wh = 12345, mid_eligible = false where id = $1", id);
     const heard = (await ask(mijn(world, "/chargers"))).text;
     expect(heard).toContain("<dt>Laatst gehoord</dt>");

@@ -19,6 +19,7 @@ class Contract {
   told: Told[] = [];
   admitted: unknown[] = [];
   seen: string[] = [];
+  silent: string[] = [];
   gone: string[] = [];
   /** What the next calls are answered instead: a status, or "silence". */
   faults: (number | "silence")[] = [];
@@ -48,7 +49,7 @@ class Contract {
       return void answer({ ok: true, charger_id: body.identity, generation: this.generation });
     }
     if (request.url?.endsWith("/seen")) {
-      this.seen.push(...body.chargers.map((each: { charger_id: string }) => each.charger_id));
+      for (const { charger_id, silent } of body.chargers) (silent ? this.silent : this.seen).push(charger_id);
       return void answer({ gone: this.gone });
     }
     if (this.newest.get(body.charger_id) !== body.generation) return void response.writeHead(409).end("{}");
@@ -106,18 +107,28 @@ describe("who may connect", () => {
     expect(protocolOf("ocpp2.1, ocpp1.5")).toBeNull();
   });
 
-  test("contract §6 the password is 40 hexadecimal digits, or the 20 bytes they stand for", () => {
+  test("contract §6 the password is 16 to 40 hexadecimal digits, or the bytes they stand for", () => {
     const read = (password: string | Buffer) => credentialsOf(basic("a", password))?.password;
     expect(read(PASSWORD)).toBe(PASSWORD);
     expect(read(PASSWORD.toUpperCase())).toBe(PASSWORD);
     expect(read(Buffer.from(PASSWORD, "hex"))).toBe(PASSWORD);
     // a byte of it is a colon
     expect(read(Buffer.from("3a".repeat(20), "hex"))).toBe("3a".repeat(20));
+    for (const length of [16, 18, 20, 32]) {
+      const short = PASSWORD.slice(0, length);
+      expect([read(short), read(short.toUpperCase()), read(Buffer.from(short, "hex"))]).toEqual([short, short, short]);
+    }
+    expect(read("0123456789abcdef0")).toBe("0123456789abcdef0");
     // a wrong one of any form is asked about too, so that its owner is told
     expect(read("short")).toBe("short");
     expect(read("x".repeat(300))).toHaveLength(200);
     for (const header of [undefined, "", "Bearer x", "Basic", "Basic !!", "Basic Og=="])
       expect(credentialsOf(header)).toBeNull();
+    for (const scheme of ["Basic\t", "Basic: ", "basic:", "BASIC  "])
+      expect(credentialsOf(basic("a", PASSWORD).replace("Basic ", scheme))).toEqual({
+        identity: "a",
+        password: PASSWORD,
+      });
   });
 
   test("contract §6 odd paths and protocols are refused, and the gateway goes on", async () => {
@@ -390,20 +401,56 @@ describe("messages", () => {
         "{}",
         "[]",
         "null",
-        '[2,5,"Heartbeat",{}]',
         '[2,"","Heartbeat",{}]',
+        '[2,1e30,"Heartbeat",{}]',
+        '[2,true,"Heartbeat",{}]',
         `[2,"d","X",${deep(50)}]`,
         `[2,"d","X",${deep(1_000)}]`,
         '[9,"x",{}]',
         id(257),
       ])
         charger.socket.send(text);
-      await expect.poll(() => charger.frames).toEqual(Array(11).fill([4, "-1", code, "", {}]));
+      await expect.poll(() => charger.frames).toEqual(Array(12).fill([4, "-1", code, "", {}]));
       expect(await charger.call("Heartbeat", {}, "i".repeat(256))).toMatchObject(ANSWERED);
       expect(await charger.call("X", JSON.parse(deep(49)))).toMatchObject(ANSWERED);
-      for (let n = 0; n < 11; n += 1) charger.socket.send("[");
+      // a frame that is one begins the count again
+      for (let n = 0; n < 19; n += 1) charger.socket.send("[");
+      expect(await charger.call("Heartbeat", {})).toMatchObject(ANSWERED);
+      for (let n = 0; n < 20; n += 1) charger.socket.send("[");
       expect(await charger.closed).toMatchObject({ code: 1008 });
     }
+  });
+
+  test("contract §6 a frame is read though its texts have signs that JSON forbids, or its id is a number", async () => {
+    await start();
+    const charger = await Charger.connect(gateway.url, "a");
+    const frames = [
+      '\u{FEFF}[2,"1","X",{"n":1}]',
+      '[2,"2","X",{"n":2}]\0\0',
+      '[2,"3\0","X",{"n":3,"info":"a\0b"}]',
+      '[2,"4","X",{"n":4,"info":"two\r\nlines\tand \u001b signs"}]',
+      '\n[2,5,"X",{"n":5}]\r\n',
+      '[2,-6,"X",{"n":6}]',
+    ];
+    for (const frame of frames) charger.socket.send(frame);
+    await expect
+      .poll(() => charger.frames.map((frame) => (frame as unknown[]).slice(0, 2)))
+      .toEqual([
+        [3, "1"],
+        [3, "2"],
+        [3, "3"],
+        [3, "4"],
+        [3, 5],
+        [3, -6],
+      ]);
+    expect(messages().map(({ payload }) => payload)).toEqual([
+      { n: 1 },
+      { n: 2 },
+      { n: 3, info: "ab" },
+      { n: 4, info: "two  lines and  signs" },
+      { n: 5 },
+      { n: 6 },
+    ]);
   });
 
   test("contract §6 a frame of 257 KiB ends the connection, one of 255 KiB is passed on", async () => {
@@ -588,11 +635,27 @@ describe("when something is away", () => {
     expect(await charger.closed).toMatchObject({ code: 1008 });
   });
 
+  const open = async () => (await (await fetch(`${gateway.adminUrl}/health`)).json()).connections;
+
+  test("contract §6 a charger that never answers a ping stays, and is asked about after a long silence", async () => {
+    await start({ pingMs: 20, seenMs: 40, silentMs: 300 });
+    const charger = await Charger.connect(gateway.url, "a", { autoPong: false });
+    await sleep(200);
+    expect(await charger.call("Heartbeat", {})).toMatchObject(ANSWERED);
+    const before = contract.silent.length;
+    await expect.poll(() => contract.silent.length).toBeGreaterThan(before);
+    expect(await open()).toBe(1);
+    contract.gone = ["a"];
+    expect(await charger.closed).toMatchObject({ code: 1008 });
+  });
+
   test("contract §6 a charger that no longer answers pings is let go", async () => {
     await start({ pingMs: 30 });
     const charger = await Charger.connect(gateway.url, "a");
+    await new Promise((resolve) => charger.socket.once("ping", resolve));
+    await sleep(20);
     charger.socket.pause();
-    await expect.poll(async () => (await (await fetch(`${gateway.adminUrl}/health`)).json()).connections).toBe(0);
+    await expect.poll(open).toBe(0);
     charger.socket.terminate();
   });
 

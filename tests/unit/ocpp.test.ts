@@ -30,7 +30,7 @@ describe("energy", () => {
     ["power", [{ value: 11000, measurand: "Power.Active.Import" }], null],
     ["export", [{ value: 11000, measurand: "Energy.Active.Export.Register" }], null],
     ["an interval", [{ value: 11000, measurand: "Energy.Active.Import.Interval" }], null],
-    ["the grid side", [{ value: 11000, location: "Inlet" }], null],
+    ["the grid side, of a charger that measures nowhere else", [{ value: 11000, location: "Inlet" }], 11000],
     ["a line voltage's phase", [{ value: 11000, phase: "L1-L2" }], null],
     ["no energy unit", [{ value: 11000, unit: "varh" }], null],
     ["text", [{ value: "NaN" }], null],
@@ -115,7 +115,10 @@ describe("clocks", () => {
     ["2026-13-10T11:00:00Z", null],
     ["10-03-2026", null],
     ["", null],
-    [1773140400, null],
+    [1773140400, "2026-03-10T11:00:00.000Z"],
+    ["1773140400.5", "2026-03-10T11:00:00.500Z"],
+    [1773140400123, "2026-03-10T11:00:00.123Z"],
+    ["20260310110000", null],
     [null, null],
   ])("contract §6 %j is %j", (text, expected) => {
     const time = timeOf(text);

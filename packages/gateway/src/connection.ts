@@ -3,7 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { type CallAnswer, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
+import { type CallAnswer, type Id, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
 import { type EdgeFunction, type Message, Superseded } from "./function.ts";
 import type { Protocol } from "./handshake.ts";
 import type { Log } from "./log.ts";
@@ -13,6 +13,7 @@ import type { Settings } from "./settings.ts";
 /** Messages that a charger may send at once, and a second. */
 const BURST = 60;
 const PER_SECOND = 20;
+/** Frames in a row that are none. */
 const MOST_INVALID = 20;
 /** Answers that are kept for a repeated message. */
 const KEPT_ANSWERS = 32;
@@ -133,7 +134,7 @@ export class Connection {
   readonly #socket: WebSocket;
   readonly #owner: Owner;
   readonly #queue: Queued[] = [];
-  readonly #answers = new Map<string, { sent_sha256: string; text: string }>();
+  readonly #answers = new Map<Id, { sent_sha256: string; text: string }>();
   readonly #held = new Map<string, Message>();
   readonly #calls: [string, object][] = [];
   #asked: { id: string; action: string; late: NodeJS.Timeout } | null = null;
@@ -147,6 +148,8 @@ export class Connection {
   readonly #signs = new Bucket();
   #invalid = 0;
   #unanswered = 0;
+  #hasPonged = false;
+  #heardAt = performance.now();
   #work: Promise<void> | null = null;
   readonly #ping: NodeJS.Timeout;
   #isDraining = false;
@@ -169,7 +172,10 @@ export class Connection {
     socket.on("ping", (data) => {
       if (this.#onControl()) this.#send(data, "pong");
     });
-    socket.on("pong", () => this.#onControl());
+    socket.on("pong", () => {
+      this.#hasPonged = true;
+      this.#onControl();
+    });
     // a frame that is too large, or no WebSocket frame: ws closes it
     socket.on("error", () => {});
     socket.on("close", (code) => this.#onClose(code));
@@ -178,12 +184,19 @@ export class Connection {
   #onSign(): void {
     this.heard = true;
     this.#unanswered = 0;
+    this.#heardAt = performance.now();
+  }
+
+  /** Whether it was not heard of for so long that its charger may be connected elsewhere. */
+  get isSilent(): boolean {
+    return performance.now() - this.#heardAt >= this.#owner.settings.silentMs;
   }
 
   #onPing(): void {
     // while reading pauses, its pongs are not read either
     if (this.#socket.isPaused) return;
-    if (this.#unanswered >= 2) {
+    // some chargers answer no ping
+    if (this.#hasPonged && this.#unanswered >= 2) {
       this.#socket.terminate();
       return;
     }
@@ -260,6 +273,7 @@ export class Connection {
       if (this.#invalid >= MOST_INVALID) this.close(CLOSE.policy, "too many invalid frames");
       return;
     }
+    this.#invalid = 0;
     if (frame.type !== "call") {
       this.#onAnswer(frame.id, frame.type, frame.payload);
       return;
@@ -318,7 +332,7 @@ export class Connection {
   }
 
   #answer(
-    { id, action }: { id: string; action: string },
+    { id, action }: { id: Id; action: string },
     sent_sha256: string,
     answer: CallAnswer,
     outcome = "payload" in answer ? "answered" : "refused",
@@ -356,7 +370,7 @@ export class Connection {
     this.#send(writeCall(id, action, payload));
   }
 
-  #onAnswer(id: string, type: "result" | "error", payload: unknown): void {
+  #onAnswer(id: Id, type: "result" | "error", payload: unknown): void {
     if (this.#asked?.id !== id) return;
     const { action, late } = this.#asked;
     clearTimeout(late);

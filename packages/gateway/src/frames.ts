@@ -2,9 +2,11 @@
 
 import type { Protocol } from "./handshake.ts";
 
+/** Some chargers write it as a number, and want the number back. */
+export type Id = string | number;
 export type Frame =
-  | { type: "call"; id: string; action: string; payload: unknown }
-  | { type: "result" | "error"; id: string; payload: unknown }
+  | { type: "call"; id: Id; action: string; payload: unknown }
+  | { type: "result" | "error"; id: Id; payload: unknown }
   | { type: "invalid" };
 
 /** Levels of a frame, itself among them. A payload has one less, as the edge function takes it. */
@@ -18,16 +20,22 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((each) => isDeeper(each, levels - 1));
 }
 
+const isId = (id: unknown): id is Id =>
+  typeof id === "string" ? id !== "" && id.length <= LONGEST_ID : Number.isSafeInteger(id);
+
+/** JSON allows no control characters inside texts, and no byte order mark; some chargers send them. */
+const clean = (text: string) => text.replace(/[\u{FEFF}\p{Cc}]/gu, (sign) => (/[\t\r\n]/.test(sign) ? " " : ""));
+
 export function readFrame(text: string): Frame {
   let frame: unknown;
   try {
-    frame = JSON.parse(text);
+    frame = JSON.parse(clean(text));
   } catch {
     return { type: "invalid" };
   }
   if (!Array.isArray(frame) || isDeeper(frame, DEEPEST)) return { type: "invalid" };
   const [type, id, third, fourth] = frame;
-  if (typeof id !== "string" || id === "" || id.length > LONGEST_ID) return { type: "invalid" };
+  if (!isId(id)) return { type: "invalid" };
   if (type === 2 && typeof third === "string") return { type: "call", id, action: third, payload: fourth ?? {} };
   if (type === 3) return { type: "result", id, payload: third };
   if (type === 4) return { type: "error", id, payload: { code: third } };
@@ -38,7 +46,7 @@ export const writeCall = (id: string, action: string, payload: object) => JSON.s
 
 export type CallAnswer = { payload: object } | { error: { code: string; description: string } };
 
-export const writeAnswer = (id: string, answer: CallAnswer) =>
+export const writeAnswer = (id: Id, answer: CallAnswer) =>
   JSON.stringify(
     "payload" in answer
       ? [3, id, answer.payload]

@@ -59,7 +59,7 @@ export class EdgeFunction {
   }
 
   /** Those of them that may stay no longer: removed, given a new password, or connected elsewhere since. */
-  async seen(chargers: Connected[]): Promise<string[]> {
+  async seen(chargers: (Connected & { silent: boolean })[]): Promise<string[]> {
     return (await this.#ask<{ gone: string[] }>("seen", { chargers })).gone;
   }
 

@@ -208,13 +208,17 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
   });
 
   const reportSeen = async () => {
-    const heard = [...connections.values()].filter((connection) => connection.heard);
-    for (const connection of heard) connection.heard = false;
-    for (let from = 0; from < heard.length; from += SEEN_AT_ONCE) {
-      const part = heard.slice(from, from + SEEN_AT_ONCE);
-      const named = part.map(({ charger_id, generation }) => ({ charger_id, generation }));
-      const gone = await edge.seen(named).catch(() => null);
-      if (!gone) for (const connection of part) connection.heard = true;
+    const named = [...connections.values()]
+      .filter(({ heard, isSilent }) => heard || isSilent)
+      .map((connection) => ({ connection, silent: !connection.heard }));
+    for (const { connection } of named) connection.heard = false;
+    for (let from = 0; from < named.length; from += SEEN_AT_ONCE) {
+      const some = named.slice(from, from + SEEN_AT_ONCE);
+      const part = some.map(({ connection }) => connection);
+      const gone = await edge
+        .seen(some.map(({ connection: { charger_id, generation }, silent }) => ({ charger_id, generation, silent })))
+        .catch(() => null);
+      if (!gone) for (const { connection, silent } of some) connection.heard ||= !silent;
       for (const connection of part)
         if (gone?.includes(connection.charger_id)) connection.close(CLOSE.policy, "no longer admitted");
     }

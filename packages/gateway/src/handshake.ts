@@ -10,7 +10,7 @@ const PROTOCOLS: readonly Protocol[] = ["ocpp1.6", "ocpp2.0.1"];
 
 export type Handshake = {
   identity: string;
-  /** 40 hexadecimal digits, lower case, if it can be right; the function refuses any other. */
+  /** 16 to 40 hexadecimal digits, lower case, if it can be right; the function refuses any other. */
   password: string;
   protocol: Protocol;
   /** As the charger wrote it, which it wants back; null if it offered none. */
@@ -47,11 +47,11 @@ export function protocolOf(header: string | undefined): Pick<Handshake, "protoco
 }
 
 /**
- * User and password of HTTP Basic. The password is 40 hexadecimal digits in any case, or the 20 bytes they stand for:
+ * User and password of HTTP Basic. The password is 16 to 40 hexadecimal digits in any case, or the bytes they stand for:
  * the AuthorizationKey of the security whitepaper of OCPP 1.6 is written as hexadecimal digits and sent as bytes.
  */
 export function credentialsOf(header: string | undefined): Pick<Handshake, "identity" | "password"> | null {
-  const encoded = /^Basic +([A-Za-z0-9+/_=-]+)$/i.exec(header ?? "")?.[1];
+  const encoded = /^Basic[: \t]+([A-Za-z0-9+/_=-]+)$/i.exec(header ?? "")?.[1];
   if (!encoded) return null;
   const bytes = Buffer.from(encoded, "base64");
   const colon = bytes.indexOf(":");
@@ -59,9 +59,9 @@ export function credentialsOf(header: string | undefined): Pick<Handshake, "iden
   const identity = bytes.subarray(0, colon).toString("latin1");
   const secret = bytes.subarray(colon + 1);
   const text = secret.toString("latin1").toLowerCase();
-  if (/^[0-9a-f]{40}$/.test(text)) return { identity, password: text };
   // the owner of a charger is told of a wrong password, whatever it looks like
-  return { identity, password: secret.length === 20 ? secret.toString("hex") : text.slice(0, 200) };
+  const isBytes = !/^[0-9a-f]{16,40}$/.test(text) && secret.length >= 8 && secret.length <= 20;
+  return { identity, password: isBytes ? secret.toString("hex") : text.slice(0, 200) };
 }
 
 const UNKNOWN: Refusal = { status: 401, reason: "unauthorized" };

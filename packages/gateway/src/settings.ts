@@ -13,8 +13,10 @@ export type Settings = {
   clientAddress: AddressSource;
   mostConnections: number;
   admissionsPerSecond: number;
-  /** Time between two pings. Two without an answer end a connection. */
+  /** Time between two pings. Two without an answer end a connection that has answered one before. */
   pingMs: number;
+  /** After such a silence we ask whether the charger is connected elsewhere. */
+  silentMs: number;
   /** Time between two reports of who was heard of. */
   seenMs: number;
   /** MeterValues of a charger that come faster are held back; the last one wins. */
@@ -35,6 +37,7 @@ export const DEFAULTS = {
   mostConnections: 20_000,
   admissionsPerSecond: 50,
   pingMs: 45_000,
+  silentMs: 20 * 60_000,
   seenMs: 60_000,
   valuesMs: 60_000,
   liveMs: 60_000,

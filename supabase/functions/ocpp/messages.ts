@@ -56,9 +56,9 @@ export const takeMessages = endpoint(
       return { message, ...reading };
     });
     const telling = read.filter(({ happened }) => happened);
-    const happened = telling.map(({ message, happened }) => {
+    const happened = telling.map(({ message, happened, arrived_at }) => {
       const evidence = happened && evidenceOf(protocol, message, happened);
-      return keepable({ ...happened, ...(evidence ? { evidence } : {}) });
+      return keepable({ ...happened, arrived_at, ...(evidence ? { evidence } : {}) });
     });
     // most messages, such as a StatusNotification, cost no statement
     const { ids } =

@@ -5,12 +5,16 @@ export const seeChargers = endpoint(
   {
     id: "seeChargers",
     summary: "Note which chargers were heard of in the last minute",
-    description: "`gone` lists those that were removed, got a new password, or have a newer connection: close theirs.",
+    description:
+      "`gone` lists those that were removed, got a new password, or have a newer connection: close theirs. A `silent` " +
+      "one is only asked about, not noted.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["note_seen_chargers"],
     body: z.object({
-      chargers: z.array(z.object({ charger_id: z.guid(), generation: z.int().min(1) })).max(1_000),
+      chargers: z
+        .array(z.object({ charger_id: z.guid(), generation: z.int().min(1), silent: z.boolean().default(false) }))
+        .max(1_000),
     }),
     response: z.object({ gone: z.array(z.guid()) }),
     errors: [],

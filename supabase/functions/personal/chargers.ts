@@ -15,7 +15,11 @@ const Credentials = z.object({
 });
 
 /** 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take. */
-const newPassword = () => randomBytes(20).toString("hex");
+const LONGEST = 40;
+const newPassword = (length = LONGEST) =>
+  randomBytes(LONGEST / 2)
+    .toString("hex")
+    .slice(0, length);
 
 export const listChargers = endpoint(
   {
@@ -110,20 +114,30 @@ export const renewOcppCredentials = endpoint(
     summary: "Give a charger of yours a new OCPP password",
     description:
       "For a charger whose password was lost or seen by others. The old password ends at once. A charger that is " +
-      "connected with it is disconnected within two minutes. Its charging sessions stay.",
+      "connected with it is disconnected within two minutes. Its charging sessions stay. `length` is for a charger " +
+      "that cannot take 40 characters. Use the longest password that it can take.",
     caller: { kind: "user", scope: "chargers:write" },
     limit: "user",
     sql: ["renew_ocpp_password"],
     params: { id: "The charger's id" },
+    bodyOptional: true,
+    body: z
+      .object({
+        length: z.int().min(16).max(LONGEST).default(LONGEST).meta({
+          description: "How many hexadecimal digits the password has",
+          example: 20,
+        }),
+      })
+      .meta({ id: "RenewOcppCredentials" }),
     response: z.object({ ocpp: Credentials.meta({ description: "What to enter in the charger" }) }).meta({
       id: "OcppCredentials",
     }),
     errors: ["charger_not_found", "gateway_not_configured"],
     failure: "charger_update_failed",
   },
-  async ({ param, call, fail, environment: { config } }) => {
+  async ({ body, param, call, fail, environment: { config } }) => {
     const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
-    const password = newPassword();
+    const password = newPassword(body.length);
     const { identity } = JSON.parse(
       await call("renew_ocpp_password", { charger_id: param("id"), password_hash: hashSecret(password) }),
     );

@@ -63,8 +63,8 @@ comment on column core.chargers.counts_until is
   'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
   'the next has all. Null until there is one.';
 comment on column core.chargers.ocpp_password_hash is
-  'SHA-256 of the 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the gateway '
-  'checks it.';
+  'SHA-256 of the 64 to 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the '
+  'gateway checks it.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number

@@ -83,9 +83,13 @@ ${
 }
 ${
   ocpp_identity && gateway
-    ? html`<details><summary>${words.renew}</summary><p>${words.renew_means}</p>
-<form method="post" action="${frame.to(`/chargers/${id}/password`)}">${formToken(frame.form_token)}${onceField()}
-<div class="actions"><button class="button second">${words.renew}</button></div></form></details>`
+    ? [false, true].map(
+        (
+          isShort,
+        ) => html`<details><summary>${isShort ? words.shorter : words.renew}</summary><p>${isShort ? words.shorter_means : words.renew_means}</p>
+<form method="post" action="${frame.to(`/chargers/${id}/password`)}">${formToken(frame.form_token)}${onceField()}${isShort ? html`<input type="hidden" name="short" value="1">` : ""}
+<div class="actions"><button class="button second">${isShort ? words.shorter_action : words.renew}</button></div></form></details>`,
+      )
     : ""
 }
 <p><a class="link" href="${frame.to(`/chargers/${id}`)}">${words.remove(nickname)}</a></p></section>`;

@@ -406,6 +406,9 @@ export const en: MijnWords = {
       `A charger with this identity gave a wrong password, most recently on ${when}. Make a new password below and enter it in the charger.`,
     renew: "Make a new password",
     renew_means: "The old password then no longer works. Enter the new one in your charger.",
+    shorter: "My charger does not take such a long password",
+    shorter_means: "Then we make a password of 16 characters. The old one no longer works after that.",
+    shorter_action: "Make a shorter password",
     what_mid: "What is a MID meter?",
     mid_means:
       "A MID meter is a certified meter: the government trusts what it measures. Only energy measured this way earns ERE.",

@@ -153,13 +153,13 @@ const addCharger = withLogin(async (request) => {
   return request.told("/chargers", "added", { address, identity, password_once: password });
 });
 
-/** A new password, made by the form as well. */
+/** A new password, made by the form as well. The shortest, if the charger takes no longer one. */
 const renewChargerPassword = withLogin(async (request) => {
   const gateway = request.environment.config.OCPP_GATEWAY_URL;
   if (gateway === undefined) return request.unknown();
   const secret = request.secretOf("charger");
   if (!secret) return request.foreign();
-  const password = secret.slice(-40);
+  const password = secret.slice(request.form.has("short") ? -16 : -40);
   const renewing = request.own("renew_ocpp_password", {
     charger_id: request.c.req.param("id"),
     password_hash: hashSecret(password),

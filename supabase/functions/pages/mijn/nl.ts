@@ -416,6 +416,9 @@ export const nl = {
       `Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ${when}. Maak hieronder een nieuw wachtwoord en vul het in de laadpaal in.`,
     renew: "Maak een nieuw wachtwoord",
     renew_means: "Het oude wachtwoord werkt dan niet meer. Vul het nieuwe in uw laadpaal in.",
+    shorter: "Mijn laadpaal neemt zo'n lang wachtwoord niet",
+    shorter_means: "Dan maken wij een wachtwoord van 16 tekens. Het oude werkt daarna niet meer.",
+    shorter_action: "Maak een korter wachtwoord",
     what_mid: "Wat is een MID-meter?",
     mid_means:
       "Een MID-meter is een geijkte meter: de overheid vertrouwt wat hij meet. Alleen stroom die zo is gemeten, levert ERE op.",

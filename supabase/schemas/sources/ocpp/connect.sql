@@ -32,7 +32,7 @@ comment on function api.admit_charger(jsonb, jsonb) is
   'A charger connects: {identity, password_hash} to {ok, charger_id, generation}. Its older connections may tell '
   'nothing from then on.';
 
-create function private.note_seen(chargers uuid[], generations bigint[]) returns uuid[]
+create function private.note_seen(chargers uuid[], generations bigint[], silent uuid[]) returns uuid[]
 language plpgsql security definer
 as $$
 declare
@@ -44,6 +44,7 @@ begin
      select from core.chargers h join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
       where h.partner_id = any (array(select p.id from core.partners p)) and h.id = n.charger_id and h.status = 'active'
           and l.generation = n.generation);
+  chargers := array(select c from unnest(chargers) c where c <> all (silent));
   -- in order, so that two reports cannot wait for each other
   perform from core.chargers h
     where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
@@ -54,9 +55,9 @@ begin
        and h.id <> all (coalesce(gone, '{}'));
   return coalesce(gone, '{}');
 end $$;
-comment on function private.note_seen(uuid[], bigint[]) is
-  'Notes when chargers were last heard of. Returns those that were removed, got a new password, or are connected '
-  'elsewhere. Definer, because the gateway names chargers of any owner.';
+comment on function private.note_seen(uuid[], bigint[], uuid[]) is
+  'Notes when chargers were last heard of, except silent ones. Returns those that were removed, got a new password, or '
+  'are connected elsewhere. Definer, because the gateway names chargers of any owner.';
 
 create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -67,11 +68,13 @@ begin
     array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place)
           order by place),
     array(select (c ->> 'generation')::bigint from jsonb_array_elements(input -> 'chargers') with ordinality c (c,
-        place) order by place)));
+        place) order by place),
+    array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') c
+           where (c ->> 'silent')::boolean)));
 end $$;
 comment on function api.note_seen_chargers(jsonb, jsonb) is
-  'Chargers that were heard of in the last minute: {chargers: [{charger_id, generation}]} to {gone: [charger_id]}, '
-  'whose connections are to be closed.';
+  'Chargers that were heard of in the last minute: {chargers: [{charger_id, generation, silent?}]} to {gone: '
+  '[charger_id]}, whose connections are to be closed.';
 
 create function api.renew_ocpp_password(caller jsonb, input jsonb) returns json
 language plpgsql security definer

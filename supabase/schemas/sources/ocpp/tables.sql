@@ -44,6 +44,10 @@ create table core.ocpp_transactions (
   clock          text        not null,
   created_at     timestamptz not null default private.now(),
   end_guessed    boolean     not null default false,
+  rise_at        timestamptz,
+  rise_wh        bigint,
+  final_wh       bigint,
+  own_values     boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
@@ -67,6 +71,11 @@ comment on column core.ocpp_transactions.clock is
   'arrival: the charger''s clock was wrong, and the time of arrival stands for it. wrong: nobody knows the time.';
 comment on column core.ocpp_transactions.end_guessed is
   'Ended by a stop that named another transaction. The stop that names this one counts instead.';
+comment on column core.ocpp_transactions.rise_wh is
+  'The earliest reading above 0 that is of no Transaction.Begin or End.';
+comment on column core.ocpp_transactions.final_wh is 'The largest Transaction.End. end_wh is what the stop says.';
+comment on column core.ocpp_transactions.own_values is
+  'Has values that name it. Values without a transaction then do not join it.';
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
     where ended_at is null;

@@ -1,63 +1,162 @@
 -- Makes charging sessions of OCPP messages.
 
--- The earlier of two times. A time before 2010 comes from a clock that was not set, and does not count.
-create function private.earlier_ocpp(one timestamptz, other timestamptz) returns timestamptz
+-- From when a charger's clock may be right: as private.store_sessions judges it.
+create function private.ocpp_clock_from(charger core.chargers) returns timestamptz
+language sql stable
+return greatest(timestamptz '2010-01-01Z', charger.created_at - interval '400 days');
+
+-- A message as if the clock had been right. A time from before that clock could be right is the time of arrival, if
+-- the message is live; else it stays, and nobody knows the time.
+create function private.mend_ocpp_clock(charger core.chargers, said jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  since constant timestamptz := private.ocpp_clock_from(charger);
+  here  constant text[] := case when said ? 'readings' then '{readings}' else '{}' end::text[];
+  name  text;
+begin
+  if said ->> 'clock' = 'charger' and (said ->> 'at')::timestamptz < since then
+    said := said || jsonb_build_object('clock', case when said ->> 'arrived_at' is null then 'wrong' else 'arrival' end,
+                                       'at', coalesce(said ->> 'arrived_at', said ->> 'at'));
+  end if;
+  if said ->> 'arrived_at' is not null then
+    foreach name in array '{begin,first,rise,last,end}'::text[] loop
+      if (said #>> (here || name || 'at'::text))::timestamptz < since then
+        said := jsonb_set(said, here || name || 'at'::text, said -> 'arrived_at');
+      end if;
+    end loop;
+  end if;
+  return said;
+end $$;
+
+-- The earlier of two times. A time from before the clock could be right does not count beside another.
+create function private.earlier_ocpp(one timestamptz, other timestamptz, since timestamptz) returns timestamptz
 language sql immutable
-return case when other is null or (one < '2010-01-01Z', one) <= (other < '2010-01-01Z', other) then one else other end;
+return case when other is null or (one < since, one) <= (other < since, other) then one else other end;
 
 -- Whether a reading was taken after a transaction ended. A charger may take the last one a moment after the stop.
 create function private.is_after_ocpp(known core.ocpp_transactions, at timestamptz) returns boolean
 language sql immutable
 return known.clock <> 'wrong' and at > known.ended_at + interval '1 minute';
 
--- Adds readings {begin, first, last: {at, wh}} to a transaction. The earliest and the largest count, in whatever order
--- they come. A reading from after the end belongs to the next charge, unless we guessed the end.
-create function private.merge_ocpp_readings(known core.ocpp_transactions, readings jsonb) returns core.ocpp_transactions
+-- Adds readings {begin, first, rise, last, end: {at, wh}} to a transaction. The earliest and the largest count, in
+-- whatever order they come. A reading from after the end belongs to the next charge, unless we guessed the end. The
+-- first values that name the transaction replace those that only came from its connector.
+create function private.merge_ocpp_readings(charger core.chargers, known core.ocpp_transactions, readings jsonb,
+                                            is_own boolean) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   -- a 1.6 charger tells its first reading with StartTransaction
-  first constant jsonb := case when known.source_id is null and known.meter_start_wh is not null
-                               then readings -> 'begin' else readings -> 'first' end;
+  has_start constant boolean := known.source_id is null and known.meter_start_wh is not null;
+  since constant timestamptz := private.ocpp_clock_from(charger);
+  first constant jsonb := readings -> case when has_start then 'begin' else 'first' end;
   last  constant jsonb := readings -> 'last';
+  rise  constant jsonb := readings -> 'rise';
   at    constant timestamptz := first ->> 'at';
+  rise_at constant timestamptz := rise ->> 'at';
+  is_late constant boolean := not known.end_guessed
+                              and private.is_after_ocpp(known, (last ->> 'at')::timestamptz) is true;
 begin
-  if at is not null and (known.begin_at is null or private.earlier_ocpp(at, known.begin_at) = at
+  if is_own and not known.own_values and coalesce(at, (last ->> 'at')::timestamptz) is not null then
+    known.own_values := true;
+    known.last_at := null;
+    known.last_wh := null;
+    known.rise_at := null;
+    known.rise_wh := null;
+    if not has_start then
+      known.begin_at := null;
+      known.begin_wh := null;
+    end if;
+  end if;
+  if at is not null and (known.begin_at is null or private.earlier_ocpp(at, known.begin_at, since) = at
                                                     and (at <> known.begin_at
                                                          or (first ->> 'wh')::bigint < known.begin_wh))
                                                       then
     known.begin_at := at;
     known.begin_wh := first ->> 'wh';
   end if;
-  if last ->> 'at' is not null and (known.last_wh is null or (last ->> 'wh')::bigint > known.last_wh)
-     and (known.end_guessed or private.is_after_ocpp(known, (last ->> 'at')::timestamptz) is not true) then
+  if rise_at is not null and (known.rise_at is null or private.earlier_ocpp(rise_at, known.rise_at, since) = rise_at
+                                                       and rise_at <> known.rise_at) then
+    known.rise_at := rise_at;
+    known.rise_wh := rise ->> 'wh';
+  end if;
+  if last ->> 'at' is not null and (known.last_wh is null or (last ->> 'wh')::bigint > known.last_wh) and not is_late
+  then
     known.last_at := last ->> 'at';
     known.last_wh := last ->> 'wh';
+  end if;
+  if not is_late then
+    known.final_wh := greatest(known.final_wh, (readings #>> '{end,wh}')::bigint);
   end if;
   return known;
 end $$;
 
--- A transaction as an item of private.store_sessions. The end of the register counts; if it is missing, 0 or
--- more than 10 Wh below the start, the largest value does. Without any reading it is no_end.
-create function private.ocpp_session(known core.ocpp_transactions) returns jsonb
+-- The most Wh that a charger gives in a time, as private.store_sessions bounds a session, and 0.1 kWh.
+create function private.ocpp_allowance(charger core.chargers, took interval) returns numeric
+language sql immutable
+return 100 + coalesce(charger.power_kw, 50) * 1100 / 3600 * extract(epoch from greatest(took, interval '0'));
+
+-- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
+-- counts.
+create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
 language plpgsql
 as $$
 declare
-  base        bigint  := coalesce(known.meter_start_wh, known.begin_wh);
-  final       bigint  := known.end_wh;
-  from_values constant boolean := known.last_wh is not null and (final is null or base is null or final < base - 10
-                                                                or (final = 0 and base > 0));
-  wh          bigint;
+  start_at constant timestamptz :=
+    coalesce(known.started_at,
+             private.earlier_ocpp(known.first_at, known.begin_at, private.ocpp_clock_from(charger)));
+  start_wh constant bigint := coalesce(known.meter_start_wh, known.begin_wh);
+  base     bigint := start_wh;
+  -- of a charge of which only the end came, the time of the start is not known
+  later_wh bigint := case when start_at = known.ended_at then null else known.rise_wh end;
+  later    interval := known.rise_at - start_at;
+  final    bigint;
+  wh       bigint;
+  said     constant text := case when known.source_id is null then 'stop' else 'end' end;
+  from_values boolean := false;
+  disagrees   boolean := false;
 begin
-  if known.ended_at is null or from_values then
-    final := known.last_wh;
-    -- a charger that does not know its register at the start says 0
-    if base = 0 and known.begin_wh > 0 then
-      base := known.begin_wh;
+  if start_wh = 0 then
+    -- it may not have known its register yet; a Begin is of the start, whatever its time
+    if known.begin_wh > 0 then
+      later_wh := known.begin_wh;
+      later := least(known.begin_at - start_at, interval '1 minute');
     end if;
-    -- the values of some chargers start at 0 for each charge, while their register does not
-    if known.ended_at is not null and final < base - 10 and known.end_wh is not null then
-      final := known.end_wh;
+    if later_wh > private.ocpp_allowance(charger, later) then
+      base := later_wh;
+    end if;
+  else
+    -- values that begin near 0 count from 0 at each charge
+    disagrees := known.meter_start_wh is not null and known.begin_wh > 100
+                 and abs(extract(epoch from known.begin_at - start_at)) <= 60
+                 and abs(known.begin_wh - start_wh) > 100
+              or abs(extract(epoch from later)) <= 60
+                 and later_wh > start_wh + private.ocpp_allowance(charger, later);
+  end if;
+  if known.ended_at is not null then
+    -- 0 after values that rose is no reading, nor is what lies below the start
+    select e.wh, e.n > 1 and said = 'stop' into final, from_values
+      from unnest(case said when 'stop' then array[known.end_wh, known.final_wh]
+                            else array[known.final_wh, known.end_wh] end) with ordinality e (wh, n)
+     where e.wh is not null and e.wh < base - 10 is not true and (e.wh = 0 and known.last_wh > base) is not true
+     order by e.n limit 1;
+    -- with a start that the charger did not know, its end may be of another register than its values
+    disagrees := disagrees or start_wh = 0 and base = 0 and start_at < known.ended_at and known.clock = 'charger'
+                 and final > known.last_wh
+                 and final - known.last_wh > private.ocpp_allowance(charger, known.ended_at - known.last_at);
+  end if;
+  if final is null then
+    final := coalesce(known.last_wh, known.end_wh);
+    from_values := known.last_wh is not null;
+    if final < base - 10 and known.last_wh is not null and known.begin_wh <= 100 then
+      base := known.begin_wh;
+    elsif final < base - 10 and known.ended_at is not null then
+      final := coalesce(known.end_wh, final);
+    end if;
+    -- a charger that counts from 0 at each charge, and has values of another register
+    if base <> start_wh and start_wh = 0 and final < base - 10 then
+      base := case when final > 0 then 0 end;
     end if;
   end if;
   wh := final - base;
@@ -70,7 +169,7 @@ begin
     'source', 'ocpp',
     'external_id', coalesce(known.source_id, '1.6:' || known.id),
     'connector', known.connector,
-    'started_at', coalesce(known.started_at, private.earlier_ocpp(known.first_at, known.begin_at)),
+    'started_at', start_at,
     'ended_at', known.ended_at,
     'wh', coalesce(wh, 0),
     -- a running charge's reading is noted by the time at which it was measured
@@ -79,7 +178,8 @@ begin
     'meter_end_wh', case when wh > 0 and known.ended_at is not null then final end,
     'end_from', case when known.ended_at is null then null when known.clock <> 'charger' then 'clock'
                      when from_values then 'values' end,
-    'flags', case when known.ended_at is not null and wh is null then '["no_end"]'::jsonb end));
+    'flags', to_jsonb(array_remove(array[case when known.ended_at is not null and wh is null then 'no_end' end,
+                                         case when disagrees then 'meter_disagrees' end], null))));
 end $$;
 
 -- Writes a transaction back.
@@ -90,7 +190,8 @@ begin
   update core.ocpp_transactions t
      set connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
-         begin_wh = known.begin_wh,
+         begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
+         own_values = known.own_values,
          last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
              clock = known.clock,
          end_guessed = known.end_guessed
@@ -218,24 +319,24 @@ begin
   if known.id is not null then
     if known.ended_at is null or is_own and known.end_guessed then
       known.ended_at := null;
-      known := private.merge_ocpp_readings(known, readings);
+      known := private.merge_ocpp_readings(charger, known, readings, true);
       known.ended_at := said ->> 'at';
       known.end_wh := said ->> 'meter_wh';
       known.end_guessed := not is_own;
       known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
       perform private.store_ocpp_transaction(known);
     end if;
-    return private.ocpp_session(known);
+    return private.ocpp_session(charger, known);
   end if;
   if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
-    return jsonb_build_object(
-      'charger_id', charger.id, 'source', 'ocpp',
-      -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
-      'external_id', concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}'),
-      'started_at', readings #> '{begin,at}', 'ended_at', said -> 'at', 'wh',
-          (readings #>> '{end,wh}')::bigint - (readings #>> '{begin,wh}')::bigint,
-      'meter_wh', readings #> '{end,wh}', 'meter_start_wh', readings #> '{begin,wh}', 'meter_end_wh',
-          readings #> '{end,wh}');
+    known.charger_id := charger.id;
+    -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
+    known.source_id := concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}');
+    known.clock := said ->> 'clock';
+    known.started_at := readings #>> '{begin,at}';
+    known := private.merge_ocpp_readings(charger, known, readings, true);
+    known.ended_at := said ->> 'at';
+    return private.ocpp_session(charger, known);
   end if;
   return null;
 end $$;
@@ -292,9 +393,9 @@ declare
   at       constant timestamptz := said ->> 'at';
   known     core.ocpp_transactions := private.named_ocpp_transaction(charger, said);
 begin
-  known := private.merge_ocpp_readings(known, readings);
+  known := private.merge_ocpp_readings(charger, known, readings, true);
   known.connector := coalesce(known.connector, (said ->> 'connector')::int);
-  known.first_at := private.earlier_ocpp(known.first_at, at);
+  known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   if said ->> 'type' = 'Started' then
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
@@ -306,7 +407,7 @@ begin
   if known.ended_at is null then
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
-  return private.ocpp_session(known);
+  return private.ocpp_session(charger, known);
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
@@ -317,6 +418,7 @@ declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
   known core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   at   constant timestamptz := last ->> 'at';
+  is_own boolean := known.id is not null;
 begin
   if at is not null and (known.id is null or private.is_after_ocpp(known, at))
      -- a transaction whose end we guessed may go on until another begins at its connector
@@ -326,12 +428,14 @@ begin
             and l.first_at <= at
           and private.ocpp_began_later(l, known))) then
     known := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
+    is_own := false;
   end if;
-  if known.id is not null then
-    known := private.merge_ocpp_readings(known, said);
+  -- a charger may send those of its main meter, of another register, without a transaction
+  if known.id is not null and (is_own or not known.own_values) then
+    known := private.merge_ocpp_readings(charger, known, said, is_own);
     perform private.store_ocpp_transaction(known);
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
-    return private.ocpp_session(known);
+    return private.ocpp_session(charger, known);
   end if;
   -- outside a transaction it is only what the meter says
   perform private.note_ocpp_meter(charger, at, (last ->> 'wh')::bigint);
@@ -462,11 +566,12 @@ begin
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
+    said := private.mend_ocpp_clock(charger, said);
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
-        item := private.ocpp_session(known);
+        item := private.ocpp_session(charger, known);
       when 'stop' then item := private.stop_ocpp(charger, said);
       when 'event' then item := private.event_ocpp(charger, said);
       when 'values' then item := private.values_ocpp(charger, said);

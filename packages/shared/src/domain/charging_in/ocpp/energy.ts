@@ -1,6 +1,6 @@
 /** Reads the energy register out of sampled values, of OCPP 1.6 and 2.0.1 alike. */
 
-import { type Clock, type Fields, isSet, momentOf, objectOf, objectsOf, textOf, wholeOf } from "./lenient.ts";
+import { type Clock, type Fields, isSet, meterOf, momentOf, objectOf, objectsOf, textOf } from "./lenient.ts";
 
 /** A reading of the meter's register for imported energy, in Wh. */
 type Reading = { at: string; wh: number };
@@ -10,6 +10,8 @@ export type Readings = {
   begin: Reading | null;
   /** The earliest reading of any context. */
   first: Reading | null;
+  /** The earliest reading above 0 that is of no Transaction.Begin or End. */
+  rise: Reading | null;
   /** The largest reading that is no Transaction.Begin: a register only grows, so a sample that drops is a fault. */
   last: Reading | null;
   /** The largest reading with context Transaction.End. */
@@ -23,9 +25,12 @@ export type Readings = {
 const ENERGY = "energy.active.import.register";
 const TOTAL = "";
 const PHASE = /^L[123](?:-N)?$/i;
+/** Where a charger measures; the first of these that a message has counts. A reading of the car's meter is none. */
+const LOCATIONS = ["outlet", "cable", "body", "inlet"];
 
 type Context = "begin" | "end" | "running";
-type Value = { phase: string; context: Context; wh: number };
+/** `wh` is null if the charger did not know it. */
+type Value = { location: number; phase: string; context: Context; wh: number | null };
 
 const contextOf = (value: Fields): Context => {
   const context = (textOf(value.context) ?? "").toLowerCase();
@@ -56,29 +61,41 @@ function signedOf(value: Fields): string | null {
   return textOf(objectOf(value.signedMeterValue).signedMeterData);
 }
 
-/** Energy at the outlet, as one value of a sample; null for any other measurand. */
+/** Energy, as one value of a sample; null for any other measurand. */
 function energyValue(value: Fields): Value | null {
   if ((textOf(value.measurand) ?? ENERGY).toLowerCase() !== ENERGY) return null;
-  if ((textOf(value.location) ?? "Outlet").toLowerCase() !== "outlet") return null;
+  const location = LOCATIONS.indexOf((textOf(value.location) ?? "Outlet").toLowerCase());
+  if (location < 0) return null;
   if ((textOf(value.format) ?? "Raw").toLowerCase() !== "raw") return null;
   const phase = textOf(value.phase) ?? TOTAL;
   if (phase !== TOTAL && !PHASE.test(phase)) return null;
   const exponent = exponentOf(value);
-  const wh = exponent === null ? null : wholeOf(value.value, exponent);
-  return wh === null ? null : { phase: phase.toUpperCase().slice(0, 2), context: contextOf(value), wh };
+  if (exponent === null) return null;
+  return {
+    location,
+    phase: phase.toUpperCase().slice(0, 2),
+    context: contextOf(value),
+    wh: meterOf(value.value, exponent),
+  };
 }
 
-const largest = (numbers: number[]) => (numbers.length === 0 ? null : Math.max(...numbers));
+/** The largest number; null if there is none. */
+const largest = (values: readonly Value[]) =>
+  values.reduce<number | null>((most, { wh }) => (wh === null || (most !== null && most >= wh) ? most : wh), null);
 
-/** The register of one context: the total, else the sum of the phases; of several registers, the largest. */
+/**
+ * The register of one context: the total, else the sum of the phases; of several registers, the largest. Null if a
+ * phase is unknown: the others alone would be a lower register.
+ */
 function registerOf(values: readonly Value[], context: Context): number | null {
   const here = values.filter((value) => value.context === context);
-  const total = largest(here.filter(({ phase }) => phase === TOTAL).map(({ wh }) => wh));
+  const total = largest(here.filter(({ phase }) => phase === TOTAL));
   if (total !== null) return total;
-  const phases = ["L1", "L2", "L3"].map((name) =>
-    largest(here.filter(({ phase }) => phase === name).map(({ wh }) => wh)),
-  );
-  return phases.every((wh) => wh === null) ? null : phases.reduce<number>((sum, wh) => sum + (wh ?? 0), 0);
+  const phases = ["L1", "L2", "L3"]
+    .map((name) => here.filter(({ phase }) => phase === name))
+    .filter((each) => each.length > 0)
+    .map(largest);
+  return phases.length === 0 || phases.includes(null) ? null : phases.reduce<number>((sum, wh) => sum + (wh ?? 0), 0);
 }
 
 /** The earlier of two. One of a clock that was not set is none, beside one of a clock that was. */
@@ -95,11 +112,24 @@ const larger = (one: Reading | null, other: Reading | null) =>
  * StopTransaction. In one sample a Transaction.End wins over other values.
  */
 export function readingsOf(samples: unknown, received_at: string, live: boolean): Readings {
-  const readings: Readings = { begin: null, first: null, last: null, end: null, signed: [], clock: "charger" };
-  for (const sample of objectsOf(samples)) {
+  const readings: Readings = {
+    begin: null,
+    first: null,
+    rise: null,
+    last: null,
+    end: null,
+    signed: [],
+    clock: "charger",
+  };
+  const read = objectsOf(samples).map((sample) => {
     const sampled = objectsOf(sample.sampledValue ?? sample.value);
     readings.signed.push(...sampled.map(signedOf).filter((text) => text !== null));
-    const values = sampled.map(energyValue).filter((value) => value !== null);
+    return { sample, energy: sampled.map(energyValue).filter((value) => value !== null) };
+  });
+  // two places are two registers
+  const nearest = read.flatMap(({ energy }) => energy).reduce((least, { location }) => Math.min(least, location), 9);
+  for (const { sample, energy } of read) {
+    const values = energy.filter(({ location }) => location === nearest);
     if (values.length === 0) continue;
     const { at, clock } = momentOf(sample.timestamp, received_at, live);
     if (clock !== "charger") readings.clock = clock;
@@ -107,10 +137,11 @@ export function readingsOf(samples: unknown, received_at: string, live: boolean)
       const wh = registerOf(values, context);
       return wh === null ? null : { at, wh };
     };
-    const [begin, end] = [of("begin"), of("end")];
-    const now = end ?? of("running");
+    const [begin, running, end] = [of("begin"), of("running"), of("end")];
+    const now = end ?? running;
     readings.begin = earlier(readings.begin, begin);
     readings.first = earlier(readings.first, begin ?? now);
+    readings.rise = earlier(readings.rise, running && running.wh > 0 ? running : null);
     readings.last = larger(readings.last, now);
     readings.end = larger(readings.end, end);
   }

@@ -26,6 +26,18 @@ export function wholeOf(value: unknown, exponent = 0): number | null {
   return wh !== null && Math.abs(wh) <= 1e12 ? wh : null;
 }
 
+/** The largest numbers of 31 and 32 bits, which chargers send for a register that they do not know; 63 bits are too large anyway. */
+const UNKNOWN_METERS = [2 ** 31 - 1, 2 ** 32 - 1];
+
+/** The reading of a register in whole Wh, as `wholeOf`; null if the charger did not know it: negative, or the largest number it has. */
+export function meterOf(value: unknown, exponent = 0): number | null {
+  const wh = wholeOf(value, exponent);
+  const isUnknown = [wh, Math.trunc(Number(textOf(value)))].some(
+    (each) => each !== null && UNKNOWN_METERS.includes(each),
+  );
+  return wh === null || wh < 0 || isUnknown ? null : wh;
+}
+
 /** A whole number from `from` to `to`, else null. */
 export function countOf(value: unknown, from: number, to: number): number | null {
   const text = textOf(value);
@@ -57,16 +69,21 @@ const TIME =
 const FIRST_MS = Date.parse("0001-01-01T00:00:00Z");
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
+/** Seconds or milliseconds since 1970. */
+const EPOCH = /^\d{1,13}(?:\.\d+)?$/;
+
 /** A time in milliseconds; without a zone it is UTC. Null if it cannot be read. */
 export function timeOf(value: unknown): number | null {
-  const match = TIME.exec(textOf(value) ?? "");
+  const text = textOf(value) ?? "";
+  if (EPOCH.test(text)) return Math.floor(Number(text) * (Number(text) < 1e11 ? 1_000 : 1));
+  const match = TIME.exec(text);
   if (!match) return null;
   const [, year = "", month = "", day = "", hour = "00", minute = "00", second = "00", fraction = "", zone = "Z"] =
     match;
   const digits = zone.replace(/[^\d]/g, "").padEnd(4, "0");
   const offset = /^z$/i.test(zone) ? "Z" : `${zone[0]}${digits.slice(0, 2)}:${digits.slice(2)}`;
-  const text = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0").slice(0, 3)}${offset}`;
-  const time = Date.parse(text);
+  const written = `${year}-${month.padStart(2, "0")}-${day.padStart(2, "0")}T${hour}:${minute}:${second}.${fraction.padEnd(3, "0").slice(0, 3)}${offset}`;
+  const time = Date.parse(written);
   // an offset may lead out of the years that ISO 8601 and Postgres write with four digits
   return time >= FIRST_MS && time <= LAST_MS ? time : null;
 }

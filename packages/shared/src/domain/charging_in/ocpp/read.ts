@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { answerTo, type CallAnswer, type Protocol } from "./actions.ts";
 import { type Readings, readingsOf } from "./energy.ts";
-import { countOf, type Fields, isObject, type Moment, momentOf, objectOf, textOf, wholeOf } from "./lenient.ts";
+import { countOf, type Fields, isObject, type Moment, meterOf, momentOf, objectOf, textOf } from "./lenient.ts";
 
 export type { Protocol } from "./actions.ts";
 
@@ -48,6 +48,8 @@ export type Happening =
 
 export type Reading = {
   happened: Happening | null;
+  /** When it arrived, if it tells what happens now; else null. */
+  arrived_at: string | null;
   /** `transactionId` is what SQL gave to a `start`. */
   answer: (transactionId?: number) => CallAnswer;
   /** Why a message that should tell something cannot be used. */
@@ -96,7 +98,7 @@ const storedId = (transaction: string) =>
 type What = { happened?: Happening; unusable?: string };
 
 function startOf(payload: Fields, moment: Moment): What {
-  const meter_wh = wholeOf(payload.meterStart);
+  const meter_wh = meterOf(payload.meterStart);
   const happened = {
     kind: "start",
     connector: countOf(payload.connectorId, 1, 100) ?? 1,
@@ -141,15 +143,13 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields): Wha
         happened: {
           kind: "stop",
           transaction: textOf(payload.transactionId),
-          meter_wh: wholeOf(payload.meterStop),
+          meter_wh: meterOf(payload.meterStop),
           readings: readingsOf(payload.transactionData, message.received_at, message.live),
           ...moment(),
         },
       };
     case "ocpp2.0.1 TransactionEvent": {
-      // a station may say itself that it queued an event
-      const told = { ...message, live: message.live && payload.offline !== true };
-      return eventOf(payload, momentOf(payload.timestamp, told.received_at, told.live), told);
+      return eventOf(payload, moment(), message);
     }
     default:
       return null;
@@ -157,12 +157,15 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields): Wha
 }
 
 /** Reads one CALL of a charger. */
-export function readMessage(protocol: Protocol, message: Message): Reading {
-  const payload = objectOf(message.payload);
+export function readMessage(protocol: Protocol, sent: Message): Reading {
+  const payload = objectOf(sent.payload);
+  // a station of 2.0.1 may say itself that it queued an event
+  const message = { ...sent, live: sent.live && !(protocol === "ocpp2.0.1" && payload.offline === true) };
   const what = happeningOf(protocol, message, payload);
   const unusable = isObject(message.payload) ? what?.unusable : "payload";
   return {
     happened: what?.happened ?? null,
+    arrived_at: message.live ? message.received_at : null,
     answer: (transactionId) => answerTo(protocol, message.action, payload, message.received_at, transactionId),
     ...(unusable ? { unusable } : {}),
   };
