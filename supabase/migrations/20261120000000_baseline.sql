@@ -21503,8 +21503,8 @@ end $$;
 
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
 -- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
--- EVSE the first to come stands. Writes flags and the client's log. Returns the months that may differ now:
--- [{charger_id, connection_id, month}].
+-- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
+-- differ now: [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off
@@ -21518,6 +21518,23 @@ declare
   beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
                                   then private.sessions_beside_corrected(changed) else '{}' end;
 begin
+  -- what is booked stands: a correction that comes over it comes after it
+  if beside <> '{}' then
+    update core.charging_sessions s set arrival = default
+      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+     where n.old_month is not null and s.partner_id = private.partner_id() and s.id = n.session_id and exists (
+       select from unnest(beside) b
+        cross join lateral (
+          select * from core.charging_sessions o
+           where o.partner_id = private.partner_id() and o.id = b limit 1) o
+        where o.charger_id = s.charger_id and o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
+          and o.busy_from < s.ended_at and o.ended_at > s.busy_from
+          and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+          and exists (
+            select from core.delivered_months d
+             where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
+               and d.locked));
+  end if;
   with looked as (
     select n.session_id, true as changed, n.old_month, n.old_ended_at
       from jsonb_to_recordset(changed) as n (session_id uuid, old_ended_at timestamptz, old_month date)

@@ -545,6 +545,73 @@ describe("§2 a session and its charger's names", () => {
     ]);
   });
 
+  describe("attack: each kWh of a booked month is sold once", () => {
+    const lock = (period: string) =>
+      world.row(
+        "update core.delivered_months set status = 'submitted' where connection_id = $1 and period = $2",
+        account.connection_id,
+        period,
+      );
+    /** Another partner registers the charger, and tells of a charge. */
+    const elsewhere = async (serial_number: string, ...sessions: object[]) => {
+      const theirs = await createAccount(world, world.partnerB);
+      const their = await world.partnerB.client.token();
+      const charger = { account_id: theirs.account_id, ...MID_CHARGER, serial_number };
+      const { body } = await world.post("/v1/chargers", charger, their);
+      const by = (each: object) => ({ ...session(each), external_ref: undefined, charger_id: body.charger_id });
+      return (await world.post("/v1/charging-sessions", { sessions: sessions.map(by) }, their)).body.results;
+    };
+
+    test("a typed month, and one whose sessions were withdrawn, are the former registration's", async () => {
+      const withdrawn = await register({ serial_number: `withdrawn${count}` });
+      await deliver([session({ charger_id: withdrawn, external_ref: undefined, session_id: "w", ...at(11) })]);
+      await lock("2026-03-01");
+      await world.post("/v1/chargers:remove", { charger_id: withdrawn }, token);
+      await world.post("/v1/charging-sessions:withdraw", { session_ids: ["w"] }, token);
+      const other = [{ flags: ["other_registration"] }];
+      expect(await elsewhere(`withdrawn${count - 1}`, { ...at(11) })).toMatchObject(other);
+      const typed = await register({ serial_number: `typed${count}` });
+      await deliverMonth({ period: "2026-04", total_kwh: 100, session_count: 1 });
+      await world.post("/v1/chargers:remove", { charger_id: typed }, token);
+      expect(await elsewhere(`typed${count - 1}`, { ...at(11) })).toMatchObject(other);
+    });
+
+    test("a late end over a booked charge comes after it", async () => {
+      const running = session({
+        session_id: "running",
+        started_at: "2026-03-31T20:00:00Z",
+        ended_at: undefined,
+        kwh: 0,
+      });
+      const next = { started_at: "2026-04-01T00:30:00+02:00", ended_at: "2026-04-01T06:00:00+02:00", kwh: 50 };
+      await deliver([running]);
+      await deliver([session({ session_id: "next", ...next })]);
+      await lock("2026-04-01");
+      const { results } = await deliver([{ ...running, ended_at: next.ended_at, kwh: 60 }]);
+      expect(results).toMatchObject([{ status: "updated", flags: ["overlapping"], counted: false }]);
+      expect(await months()).toEqual(["2026-04 50 1"]);
+    });
+
+    test("who removed a charger moves the next one's begin by a day at most", async () => {
+      const serial_number = `border${count}`;
+      const before = await register({ serial_number });
+      await deliver([session({ charger_id: before, external_ref: undefined, ...at(11) })]);
+      await world.post("/v1/chargers:remove", { charger_id: before }, token);
+      await world.row("update core.chargers set removed_at = '2026-04-02T10:00:00Z' where id = $1", before);
+      const long = { started_at: "2026-04-02T09:59:00Z", ended_at: "2026-05-01T10:00:00Z", kwh: 0.001 };
+      await deliver([session({ charger_id: before, external_ref: undefined, session_id: "long", ...long })]);
+      const times = (day: string) => ({ started_at: `2026-04-${day}T20:00:00Z`, ended_at: `2026-04-${day}T21:00:00Z` });
+      const told = [
+        { session_id: "b", ...times("02") },
+        { session_id: "c", ...times("04") },
+      ];
+      expect(await elsewhere(serial_number, ...told)).toMatchObject([
+        { flags: ["other_registration"] },
+        { flags: [], counted: true },
+      ]);
+    });
+  });
+
   test("attack: changes of its names and of its power, at once, do not wait for each other", async () => {
     const deadlocks = async () =>
       (await world.row("select deadlocks::int as n from pg_stat_database where datname = current_database()")).n;

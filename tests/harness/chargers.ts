@@ -76,8 +76,8 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
      cdr as (insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document, document_sha256)
        select partner_id, owner_id, 'NL-TNM', id::text, sha256('x'), 'taken', '{"cdr_location": {}}', sha256('x') from charger),
      head as (insert into core.charging_heads (partner_id, owner_id) select partner_id, owner_id from charger)
-     insert into core.uploads (partner_id, owner_id, sha256, kind, rows, columns, counts, results)
-     select partner_id, owner_id, sha256('x'), 'months', 1, '[]', '{}', '[]' from charger`,
+     insert into core.uploads (partner_id, owner_id, sha256, said, kind, rows, columns, read, counts, results)
+     select partner_id, owner_id, sha256('x'), '{}', 'months', 1, '[]', '{}', '{}', '[]' from charger`,
     [charger_id],
   );
 }
