@@ -65,6 +65,7 @@ const MEANS: Readonly<Record<string, readonly string[] | string>> = {
   token_type_hint: OAUTH,
   password: "is a charger's secret, which the gateway sends",
   csv: "is a file; its columns are those of a row",
+  columns: "is a heading of the file that comes with it, or its place",
   party: "is the name of a company by OCPI, which many may use",
   from: "is a day",
   quarter: "is a quarter",
