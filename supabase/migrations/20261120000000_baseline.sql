@@ -21507,7 +21507,7 @@ end $$;
 -- differ now: [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   judged  jsonb;
@@ -21541,7 +21541,7 @@ begin
     union all
     select o.id, false, null, null from unnest(beside) as o (id)
      where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
-  ), known as materialized (  -- else each use of a column asks anew
+  ), known as materialized (  -- else a column that is used twice is looked up twice
     select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
            h.user_id is null as noted,
            -- most have none beside them, and need no closer look, which has its own plan
@@ -21835,7 +21835,7 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), known as materialized (  -- else each use of its flags finds them anew
+  ), known as materialized (  -- else flags that are used twice are judged twice
     select i.*, h.id as known_charger, h.connection_id, h.owner_id, p.watts, f.own, s as old
       from item i
       left join lateral (
@@ -22004,7 +22004,7 @@ end $$;
 -- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
@@ -22792,7 +22792,7 @@ begin
                 when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
       from sent t
       left join lateral (
-        -- what was taken back may be told anew
+        -- a client may send again what it withdrew
         select * from core.charging_sessions s
          where not t.waits and s.partner_id = private.partner_id()
            and s.id = private.session_id(t.charger_id, 'api', t.external_id) and not 'withdrawn' = any (s.flags)
@@ -22812,8 +22812,8 @@ begin
          and not (k.began < coalesce(k.old_ended, k.old_began) and coalesce(k.ended, k.began) > k.old_began);
 end $$;
 
--- Items of a file by EVSE and start, whatever their ids: that of a session which the client stored from a file, or
--- else none.
+-- Items of a file without their ids. One whose EVSE and start match a session of an earlier file gets that session's
+-- id; the others get none.
 create function private.by_evse_and_start(items jsonb, resolved jsonb) returns jsonb
 language sql stable
 as $$
@@ -22849,7 +22849,10 @@ declare
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
-  reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  -- a platform's CDRs have ids of their own rules
+  if items -> 0 ->> 'source' <> 'ocpi' then
+    reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  end if;
   if shared ? 'ids_ignored' or reused is not null and shared ? 'upload_id' then
     items := private.by_evse_and_start(items, resolved);
   elsif reused is not null then
@@ -23063,7 +23066,7 @@ create function private.resolve_chargers(owner uuid, items jsonb)
 returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan'
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 #variable_conflict use_column
 begin
@@ -23536,7 +23539,7 @@ comment on function private.succeed_charger(text, text) is
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
                                                    sent_sha256 bytea) returns uuid[]
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   changed jsonb;

@@ -131,7 +131,7 @@ end $$;
 -- differ now: [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   judged  jsonb;
@@ -165,7 +165,7 @@ begin
     union all
     select o.id, false, null, null from unnest(beside) as o (id)
      where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
-  ), known as materialized (  -- else each use of a column asks anew
+  ), known as materialized (  -- else a column that is used twice is looked up twice
     select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
            h.user_id is null as noted,
            -- most have none beside them, and need no closer look, which has its own plan

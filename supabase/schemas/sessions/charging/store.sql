@@ -73,7 +73,7 @@ begin
     select r.*, max(r.n) filter (where r.reason is null)
                   over (partition by r.session_id) as latest
       from private.read_sessions(items, shared, resolved) r
-  ), known as materialized (  -- else each use of its flags finds them anew
+  ), known as materialized (  -- else flags that are used twice are judged twice
     select i.*, h.id as known_charger, h.connection_id, h.owner_id, p.watts, f.own, s as old
       from item i
       left join lateral (

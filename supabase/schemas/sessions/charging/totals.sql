@@ -3,7 +3,7 @@
 -- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)

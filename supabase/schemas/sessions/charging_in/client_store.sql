@@ -101,7 +101,7 @@ begin
                 when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
       from sent t
       left join lateral (
-        -- what was taken back may be told anew
+        -- a client may send again what it withdrew
         select * from core.charging_sessions s
          where not t.waits and s.partner_id = private.partner_id()
            and s.id = private.session_id(t.charger_id, 'api', t.external_id) and not 'withdrawn' = any (s.flags)
@@ -121,8 +121,8 @@ begin
          and not (k.began < coalesce(k.old_ended, k.old_began) and coalesce(k.ended, k.began) > k.old_began);
 end $$;
 
--- Items of a file by EVSE and start, whatever their ids: that of a session which the client stored from a file, or
--- else none.
+-- Items of a file without their ids. One whose EVSE and start match a session of an earlier file gets that session's
+-- id; the others get none.
 create function private.by_evse_and_start(items jsonb, resolved jsonb) returns jsonb
 language sql stable
 as $$
@@ -158,7 +158,10 @@ declare
 begin
   perform private.hold_names(owner);
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, items) f);
-  reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  -- a platform's CDRs have ids of their own rules
+  if items -> 0 ->> 'source' <> 'ocpi' then
+    reused := (select jsonb_object_agg(u.n, u.began) from private.reused_ids(owner, items, resolved) u);
+  end if;
   if shared ? 'ids_ignored' or reused is not null and shared ? 'upload_id' then
     items := private.by_evse_and_start(items, resolved);
   elsif reused is not null then

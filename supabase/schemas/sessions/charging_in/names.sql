@@ -36,7 +36,7 @@ create function private.resolve_chargers(owner uuid, items jsonb)
 returns table (n int, charger_id uuid, evse_no int, names text[], reason text, waits boolean)
 language plpgsql stable
 set plan_cache_mode = 'force_generic_plan'
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 #variable_conflict use_column
 begin

@@ -5,7 +5,7 @@
 create function private.withdraw_charging_sessions(sessions uuid[], document jsonb, document_sha256 bytea,
                                                    sent_sha256 bytea) returns uuid[]
 language plpgsql
-set enable_seqscan = off
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   changed jsonb;
