@@ -24514,8 +24514,8 @@ begin
   return coalesce(gone, '{}');
 end $$;
 comment on function private.note_seen(uuid[], bigint[], uuid[]) is
-  'Notes when chargers were last heard of, except silent ones. Returns those that were removed, got a new password, or '
-  'are connected elsewhere. Definer, because the gateway names chargers of any owner.';
+  'Notes that chargers were heard of now, but not of silent ones. Returns the chargers whose connections must close: '
+  'removed, given a new password, or connected elsewhere. Definer, because the gateway names chargers of any owner.';
 
 create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
