@@ -157,6 +157,16 @@ test("contract §9 attack: six slow requests of one client take one connection o
   await db.end();
 });
 
+test("contract §9 attack: all clients of a partner leave one connection of a process to others", async () => {
+  const db = connect(world.database.url("edge_slow"), SLOW);
+  const answered: string[] = [];
+  const ask = (partner_id: string, client_id: string, seconds: number) =>
+    db.call("store_slowly", { client_id, partner_id }, { seconds }).then(() => answered.push(partner_id));
+  await Promise.all([...["a", "b", "c", "d"].map((client) => ask("many", client, 0.4)), ask("other", "e", 0)]);
+  expect(answered).toEqual(["other", ...Array(4).fill("many")]);
+  await db.end();
+});
+
 test("contract §9 attack: whoever waits for its turn too long is told to come again, and the turn goes on to the next", async () => {
   const db = connect(world.database.url("edge_slow"), { ...SLOW, turn_ms: 300 });
   const ask = (seconds: number) => db.call("store_slowly", { client_id: "busy" }, { seconds });

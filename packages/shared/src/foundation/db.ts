@@ -81,7 +81,7 @@ const OUT_OF_TIME = new Set(["57014", "55P03"]);
 
 /** Of the roles `edge` and `edge_slow`. A busy machine needs more than half a second for the rest of an answer within 10 s, or 65 s. */
 export const QUICK: Limits = { max: 4, patience_ms: 9_000 };
-export const SLOW: Limits = { max: 2, patience_ms: 63_000, turn_ms: 20_000 };
+export const SLOW: Limits = { max: 3, patience_ms: 63_000, turn_ms: 20_000 };
 
 /**
  * Functions that only read, by their name: they lock no row that others write. tests/sql/schema_rules.test.ts compares
@@ -125,10 +125,27 @@ function placesFor(most: number, wait_ms: number) {
   };
 }
 
-/** Whose turn a statement takes: the client's, or else the person's or the partner's. The worker takes none. */
-function turnOf(who: object | null | undefined): string | null | undefined {
-  const { client_id, user_id, partner_id } = (who ?? {}) as Partial<Caller>;
-  return client_id ?? user_id ?? partner_id;
+/**
+ * The turns of slow statements: one at a time of a client, or else of a person or partner, and of all clients of a partner together one
+ * less than there are connections. The worker takes none.
+ */
+function turnsOf({ max, turn_ms }: Limits) {
+  if (!turn_ms) return async () => [];
+  const clients = placesFor(1, turn_ms);
+  const partners = placesFor(max - 1, turn_ms);
+  return async (who: object | null | undefined): Promise<(() => void)[]> => {
+    const { client_id, user_id, partner_id } = (who ?? {}) as Partial<Caller>;
+    const own = client_id ?? user_id ?? partner_id;
+    if (!own) return [];
+    const leave = await clients.enter(own);
+    if (!partner_id) return [leave];
+    try {
+      return [leave, await partners.enter(partner_id)];
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
 }
 
 /** Tries three times: after a deadlock with a migration, the second try can meet what the migration replaced. */
@@ -161,7 +178,7 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
 
   // writes that wait for a lock leave a connection to what only reads
   const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max, PLACE_MS);
-  const turns = limits.turn_ms ? placesFor(1, limits.turn_ms) : undefined;
+  const takeTurns = turnsOf(limits);
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
   const query = async <Row extends pg.QueryResultRow>(
@@ -203,10 +220,9 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   ): Promise<Row> => {
     const until = begun + limits.patience_ms;
     const values = args.map((arg) => JSON.stringify(arg));
-    const turn = turns && turnOf(args[0]);
     const leave: (() => void)[] = [];
     try {
-      if (turn) leave.push(await turns.enter(turn));
+      leave.push(...(await takeTurns(args[0])));
       if (!READS.test(name)) leave.push(await writes.enter());
       const { rows } = await repeated(() => query<Row>(text, values, until));
       return rows[0] as Row; // a select without from has one
