@@ -2397,6 +2397,8 @@ create table core.ocpi_connections (
   pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
+  left_from               timestamptz,
+  left_names              bigint,
   pull_due_at             timestamptz,
   pull_lease_id           uuid,
   pull_lease_until        timestamptz,
@@ -2439,6 +2441,9 @@ comment on column core.ocpi_connections.pulled_to is
 comment on column core.ocpi_connections.pull_party is
   'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
+comment on column core.ocpi_connections.left_from is
+  'Since when CDRs were left with the platform, because their charger is unknown and there was no room to park them. '
+  'They are read again when the client has other names of chargers than then: left_names counts them.';
 comment on column core.ocpi_connections.last_error_detail is 'What we saw of their answer.';
 -- serves: admission
 create index ocpi_connections_token on core.ocpi_connections (token_hash) where token_hash is not null;
@@ -21457,14 +21462,14 @@ begin
      where o.ended_at is not null);
 end $$;
 
--- What those beside a session make of it: duplicate or overlapping, and crowded if it needs a socket that it may not
--- have.
+-- What those beside a session make of it: duplicate, overlapping, or crowded if it needs a socket that it may not have.
 create function private.look_beside(s core.charging_sessions) returns text[]
 language plpgsql stable
 as $$
 declare
   beside  text[]  := '{}';
   crowded boolean := 'beyond_capacity' = any (s.flags);
+  sockets int;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
   -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
@@ -21485,20 +21490,20 @@ begin
   then
     beside := '{duplicate}';
   end if;
-  if exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)) then
-    if beside = '{}' and exists (
-      select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-    then
-      beside := '{overlapping}';
-    end if;
-    crowded := crowded or exists (
-                 select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                  where o.connector <> s.connector)
-               and (select count(*) >= private.sockets_of(s.charger_id)
-                      from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at));
+  if beside = '{}' and exists (
+    select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+     where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+  then
+    beside := '{overlapping}';
   end if;
-  return case when crowded then beside || 'crowded'::text else beside end;
+  -- only what needs a socket may lack one; no more is read than there are sockets
+  if beside = '{}' and not crowded then
+    sockets := private.sockets_of(s.charger_id);
+    crowded := sockets <= (
+      select count(*) from (
+        select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) limit sockets) o);
+  end if;
+  return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
@@ -21523,11 +21528,8 @@ begin
     update core.charging_sessions s set arrival = default
       from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
      where n.old_month is not null and s.partner_id = private.partner_id() and s.id = n.session_id and exists (
-       select from unnest(beside) b
-        cross join lateral (
-          select * from core.charging_sessions o
-           where o.partner_id = private.partner_id() and o.id = b limit 1) o
-        where o.charger_id = s.charger_id and o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
+       select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
+        where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
           and o.busy_from < s.ended_at and o.ended_at > s.busy_from
           and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
           and exists (
@@ -21569,11 +21571,10 @@ begin
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
   ), verdict as (
-    select k.*, 'crowded' = any (k.look) as crowded,
+    select k.*, k.look = '{crowded}' as crowded,
            private.own_flags(k.flags)
-           || case when k.look && '{duplicate,overlapping}' then array_remove(k.look, 'crowded')
-                   when k.look <> '{}' and 'beyond_capacity' = any (k.flags) then '{beyond_capacity}'
-                   else '{}' end as judged
+           || case when k.look <> '{crowded}' then k.look
+                   when 'beyond_capacity' = any (k.flags) then '{beyond_capacity}' else '{}' end as judged
       from known k
   ), flagged as (
     select v.*, v.judged
@@ -23890,11 +23891,36 @@ begin
   return case when link.pull_lease_id = (input ->> 'lease_id')::uuid and link.status = 'registered' then link end;
 end $$;
 
+-- Those of the CDRs of a page that need no room among the parked ones.
+create function private.cdrs_not_to_park(owner uuid, cdrs jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(c.item order by c.n), '[]')
+    from jsonb_array_elements(cdrs) with ordinality c (item, n)
+    join private.resolve_chargers(owner, (
+           select jsonb_agg(coalesce(nullif(e.item -> 'session', 'null'), '{}') order by e.n)
+             from jsonb_array_elements(cdrs) with ordinality e (item, n))) r on r.n = c.n
+   where case c.item ->> 'kind' when 'unread' then false
+              when 'session' then r.charger_id is not null and c.item #>> '{session,started_at}' is not null
+                                  and c.item #>> '{session,ended_at}' is not null
+              else true end
+$$;
+
+-- How many chargers and names a client has or had.
+create function private.names_given(owner uuid) returns bigint
+language sql stable
+as $$
+  select (select count(*) from core.chargers h where h.partner_id = private.partner_id() and h.owner_id = owner)
+         + (select count(*) from core.charger_names n where n.partner_id = private.partner_id() and n.owner_id = owner)
+$$;
+
 create function api.take_pulled_cdrs(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   link    core.ocpi_connections;
+  cdrs    jsonb   := input -> 'cdrs';
+  no_room boolean := false;
   results jsonb;
   stale   int;
 begin
@@ -23903,8 +23929,24 @@ begin
   if link.owner_id is null then
     return json_build_object('leased', false);
   end if;
-  results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
-  perform private.settle_unread(link, input -> 'cdrs', results);
+  begin
+    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    perform private.settle_unread(link, cdrs, results);
+  exception when sqlstate 'RULES' then
+    if sqlerrm <> 'parked_limit' then
+      raise;
+    end if;
+    no_room := true;
+  end;
+  if no_room then
+    cdrs := private.cdrs_not_to_park(link.owner_id, cdrs);
+    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    perform private.settle_unread(link, cdrs, results);
+    update core.ocpi_connections c
+       set left_from = least(c.left_from, private.ocpi_pull_from(link)),
+           left_names = coalesce(c.left_names, private.names_given(link.owner_id))
+     where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
+  end if;
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
@@ -23942,18 +23984,25 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error constant text := left(input ->> 'error', 200);
+  error text := left(input ->> 'error', 200);
+  again boolean;
   warn  boolean;
 begin
   if link.owner_id is null then
     return false;
+  end if;
+  again := whole and link.pull_until >= private.now() - interval '1 hour'
+           and link.left_names <> private.names_given(link.owner_id);
+  if error is null and link.left_from is not null and not again then
+    error := 'parked_limit';
   end if;
   warn := coalesce(error is not null and not link.warned and link.failing_since <= private.now() - interval '24 hours',
                    false);
   update core.ocpi_connections c
      set pull_lease_id = null, pull_lease_until = null,
          pulled_to = case when whole then greatest(c.pulled_to, c.pull_until) else c.pulled_to end,
-         pull_from = case when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null
+         pull_from = case when again then c.left_from
+                          when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null
                           then c.pull_until - interval '48 hours'
                           when whole then null else c.pull_from end,
          pull_until = case when whole then null else c.pull_until end,
@@ -23961,8 +24010,10 @@ begin
          pull_offset = case when whole then 0 else c.pull_offset end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
-         pull_due_at = case when error is not null then private.now() + interval '15 minutes'
-                            when not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
+         left_from = case when again then null else c.left_from end,
+         left_names = case when again then null else c.left_names end,
+         pull_due_at = case when error <> 'parked_limit' then private.now() + interval '15 minutes'
+                            when again or not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
              last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,

@@ -1202,6 +1202,34 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await linkOf(made)).toMatchObject({ taken: "250", pulled_to: new Date(NOW) });
   });
 
+  test("attack: where no more may be parked, what has a charger counts, and the rest is read once it has one", async () => {
+    const evse_uid = `later ${made.evse_uid}`;
+    platform.state.cdrs = [cdr("p-later", { evse_uid }), ...many(3)];
+    await world.row(
+      "insert into core.kept_evidence (partner_id, source_id, owner_id, kind, day, bytes) values ($1, $2, $2, 'client', '2026-04-01', 67108864)",
+      world.partnerA.id,
+      made.client.id,
+    );
+    await readAll();
+    expect(await month(made)).toEqual({ kwh: 3, sessions: 3 });
+    expect(await parked(made)).toEqual([]);
+    expect(await linkOf(made)).toMatchObject({ pulled_to: new Date(NOW), last_error: "parked_limit", left_names: "2" });
+    // a day later there is room, but nobody asks again for chargers that have no name
+    const next = async (moment: string) => {
+      await world.freeze(moment);
+      platform.asked.length = 0;
+      await readAll();
+      return platform.asked[0]?.query.get("date_from");
+    };
+    expect(await next("2026-04-02T12:00:00Z")).toBe("2026-03-30T12:00:00Z");
+    const { charger_id } = await world.row("select id as charger_id from core.chargers where owner_id = $1", made.client.id);
+    const evses = [{ evse_uid: made.evse_uid }, { evse_uid }];
+    await world.post("/v1/chargers:update", { charger_id, evses }, await made.client.token());
+    await next("2026-04-03T12:00:00Z");
+    expect(await month(made)).toEqual({ kwh: 13, sessions: 4 });
+    expect(await linkOf(made)).toMatchObject({ last_error: null, left_from: null, left_names: null });
+  });
+
   test("nothing is left out by a turn of the year, a later --from, or a platform that registers anew", async () => {
     const begins = () => platform.asked.find(({ path }) => path.endsWith("/cdrs"))?.query.get("date_from");
     await world.freeze("2027-01-05T12:00:00Z");

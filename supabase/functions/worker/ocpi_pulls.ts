@@ -62,10 +62,10 @@ async function readOn(
     if (whole !== null) await settle({ whole });
   } catch (error) {
     result.failed += 1;
-    const { reason, saw, code } = error as { reason?: string; saw?: string; code?: string };
+    const { reason, saw } = error as { reason?: string; saw?: string };
     const cause = reason === undefined ? describeCause(error) : {};
     environment.log({ level: "error", event: "ocpi_pull_failed", request_id, client_id: owner_id, reason, ...cause });
-    await settle({ error: reason ?? (code === "parked_limit" ? code : "our_failure"), saw });
+    await settle({ error: reason ?? "our_failure", saw });
   }
 }
 

@@ -176,8 +176,8 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     return pool;
   };
 
-  // writes that wait for a lock leave a connection to what only reads
-  const writes = placesFor(limits.max > 2 ? limits.max - 1 : limits.max, PLACE_MS);
+  // writes that wait for a lock leave a connection to what only reads; slow ones wait a second at most
+  const writes = placesFor(limits.max > 2 && !limits.turn_ms ? limits.max - 1 : limits.max, PLACE_MS);
   const takeTurns = turnsOf(limits);
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */

@@ -81,14 +81,14 @@ begin
      where o.ended_at is not null);
 end $$;
 
--- What those beside a session make of it: duplicate or overlapping, and crowded if it needs a socket that it may not
--- have.
+-- What those beside a session make of it: duplicate, overlapping, or crowded if it needs a socket that it may not have.
 create function private.look_beside(s core.charging_sessions) returns text[]
 language plpgsql stable
 as $$
 declare
   beside  text[]  := '{}';
   crowded boolean := 'beyond_capacity' = any (s.flags);
+  sockets int;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
   -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
@@ -109,20 +109,20 @@ begin
   then
     beside := '{duplicate}';
   end if;
-  if exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)) then
-    if beside = '{}' and exists (
-      select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-       where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-    then
-      beside := '{overlapping}';
-    end if;
-    crowded := crowded or exists (
-                 select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-                  where o.connector <> s.connector)
-               and (select count(*) >= private.sockets_of(s.charger_id)
-                      from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at));
+  if beside = '{}' and exists (
+    select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+     where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+  then
+    beside := '{overlapping}';
   end if;
-  return case when crowded then beside || 'crowded'::text else beside end;
+  -- only what needs a socket may lack one; no more is read than there are sockets
+  if beside = '{}' and not crowded then
+    sockets := private.sockets_of(s.charger_id);
+    crowded := sockets <= (
+      select count(*) from (
+        select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) limit sockets) o);
+  end if;
+  return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
 -- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
@@ -147,11 +147,8 @@ begin
     update core.charging_sessions s set arrival = default
       from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
      where n.old_month is not null and s.partner_id = private.partner_id() and s.id = n.session_id and exists (
-       select from unnest(beside) b
-        cross join lateral (
-          select * from core.charging_sessions o
-           where o.partner_id = private.partner_id() and o.id = b limit 1) o
-        where o.charger_id = s.charger_id and o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
+       select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
+        where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
           and o.busy_from < s.ended_at and o.ended_at > s.busy_from
           and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
           and exists (
@@ -193,11 +190,10 @@ begin
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
   ), verdict as (
-    select k.*, 'crowded' = any (k.look) as crowded,
+    select k.*, k.look = '{crowded}' as crowded,
            private.own_flags(k.flags)
-           || case when k.look && '{duplicate,overlapping}' then array_remove(k.look, 'crowded')
-                   when k.look <> '{}' and 'beyond_capacity' = any (k.flags) then '{beyond_capacity}'
-                   else '{}' end as judged
+           || case when k.look <> '{crowded}' then k.look
+                   when 'beyond_capacity' = any (k.flags) then '{beyond_capacity}' else '{}' end as judged
       from known k
   ), flagged as (
     select v.*, v.judged

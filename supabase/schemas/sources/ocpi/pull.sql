@@ -64,11 +64,36 @@ begin
   return case when link.pull_lease_id = (input ->> 'lease_id')::uuid and link.status = 'registered' then link end;
 end $$;
 
+-- Those of the CDRs of a page that need no room among the parked ones.
+create function private.cdrs_not_to_park(owner uuid, cdrs jsonb) returns jsonb
+language sql stable
+as $$
+  select coalesce(jsonb_agg(c.item order by c.n), '[]')
+    from jsonb_array_elements(cdrs) with ordinality c (item, n)
+    join private.resolve_chargers(owner, (
+           select jsonb_agg(coalesce(nullif(e.item -> 'session', 'null'), '{}') order by e.n)
+             from jsonb_array_elements(cdrs) with ordinality e (item, n))) r on r.n = c.n
+   where case c.item ->> 'kind' when 'unread' then false
+              when 'session' then r.charger_id is not null and c.item #>> '{session,started_at}' is not null
+                                  and c.item #>> '{session,ended_at}' is not null
+              else true end
+$$;
+
+-- How many chargers and names a client has or had.
+create function private.names_given(owner uuid) returns bigint
+language sql stable
+as $$
+  select (select count(*) from core.chargers h where h.partner_id = private.partner_id() and h.owner_id = owner)
+         + (select count(*) from core.charger_names n where n.partner_id = private.partner_id() and n.owner_id = owner)
+$$;
+
 create function api.take_pulled_cdrs(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   link    core.ocpi_connections;
+  cdrs    jsonb   := input -> 'cdrs';
+  no_room boolean := false;
   results jsonb;
   stale   int;
 begin
@@ -77,8 +102,24 @@ begin
   if link.owner_id is null then
     return json_build_object('leased', false);
   end if;
-  results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
-  perform private.settle_unread(link, input -> 'cdrs', results);
+  begin
+    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    perform private.settle_unread(link, cdrs, results);
+  exception when sqlstate 'RULES' then
+    if sqlerrm <> 'parked_limit' then
+      raise;
+    end if;
+    no_room := true;
+  end;
+  if no_room then
+    cdrs := private.cdrs_not_to_park(link.owner_id, cdrs);
+    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    perform private.settle_unread(link, cdrs, results);
+    update core.ocpi_connections c
+       set left_from = least(c.left_from, private.ocpi_pull_from(link)),
+           left_names = coalesce(c.left_names, private.names_given(link.owner_id))
+     where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
+  end if;
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
@@ -116,18 +157,25 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error constant text := left(input ->> 'error', 200);
+  error text := left(input ->> 'error', 200);
+  again boolean;
   warn  boolean;
 begin
   if link.owner_id is null then
     return false;
+  end if;
+  again := whole and link.pull_until >= private.now() - interval '1 hour'
+           and link.left_names <> private.names_given(link.owner_id);
+  if error is null and link.left_from is not null and not again then
+    error := 'parked_limit';
   end if;
   warn := coalesce(error is not null and not link.warned and link.failing_since <= private.now() - interval '24 hours',
                    false);
   update core.ocpi_connections c
      set pull_lease_id = null, pull_lease_until = null,
          pulled_to = case when whole then greatest(c.pulled_to, c.pull_until) else c.pulled_to end,
-         pull_from = case when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null
+         pull_from = case when again then c.left_from
+                          when whole and c.pull_until < private.now() - interval '1 hour' and c.pull_from is not null
                           then c.pull_until - interval '48 hours'
                           when whole then null else c.pull_from end,
          pull_until = case when whole then null else c.pull_until end,
@@ -135,8 +183,10 @@ begin
          pull_offset = case when whole then 0 else c.pull_offset end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
-         pull_due_at = case when error is not null then private.now() + interval '15 minutes'
-                            when not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
+         left_from = case when again then null else c.left_from end,
+         left_names = case when again then null else c.left_names end,
+         pull_due_at = case when error <> 'parked_limit' then private.now() + interval '15 minutes'
+                            when again or not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
              last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,

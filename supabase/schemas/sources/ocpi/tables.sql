@@ -31,6 +31,8 @@ create table core.ocpi_connections (
   pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
+  left_from               timestamptz,
+  left_names              bigint,
   pull_due_at             timestamptz,
   pull_lease_id           uuid,
   pull_lease_until        timestamptz,
@@ -73,6 +75,9 @@ comment on column core.ocpi_connections.pulled_to is
 comment on column core.ocpi_connections.pull_party is
   'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
+comment on column core.ocpi_connections.left_from is
+  'Since when CDRs were left with the platform, because their charger is unknown and there was no room to park them. '
+  'They are read again when the client has other names of chargers than then: left_names counts them.';
 comment on column core.ocpi_connections.last_error_detail is 'What we saw of their answer.';
 -- serves: admission
 create index ocpi_connections_token on core.ocpi_connections (token_hash) where token_hash is not null;
