@@ -2246,6 +2246,9 @@ comment on column core.kept_evidence.exceeded is 'That day it told more than cor
 create index kept_evidence_exceeded on core.kept_evidence (day) where exceeded;
 select private.enable_tenant_policy('core.kept_evidence', 'select, insert, update, delete');
 
+-- No index begins with the tenant, as of core.charging_sessions. A row that is looked up by known_as, external_id, name
+-- or id is compared with its owner by `is not distinct from`: else, where nothing is analyzed, the owner's whole list
+-- would seem to be one row.
 create table core.parked_charging (
   partner_id  uuid        not null,
   id          uuid        not null default gen_random_uuid(),
@@ -2259,8 +2262,8 @@ create table core.parked_charging (
   reason      text        not null,
   received_at timestamptz not null default private.now(),
   retry_at    timestamptz,
-  constraint parked_charging_pkey primary key (partner_id, id),
-  constraint parked_charging_known_as_key unique (partner_id, owner_id, known_as, source),
+  constraint parked_charging_pkey primary key (id, partner_id),
+  constraint parked_charging_known_as_key unique (known_as, source, owner_id, partner_id),
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
@@ -2279,7 +2282,7 @@ comment on column core.parked_charging.item is
 comment on column core.parked_charging.retry_at is
   'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
-create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
+create index parked_charging_external_id on core.parked_charging (external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
@@ -2288,9 +2291,9 @@ create index parked_charging_due on core.parked_charging (partner_id, owner_id, 
 -- serves: the worker, which reads CDRs again
 create index parked_charging_unread_due on core.parked_charging (retry_at) where reason = 'unreadable';
 -- serves: whether a client has any
-create index parked_charging_unread on core.parked_charging (partner_id, owner_id) where reason = 'unreadable';
+create index parked_charging_unread on core.parked_charging (owner_id) where reason = 'unreadable';
 -- serves: the client's list, and the sweep
-create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
+create index parked_charging_received on core.parked_charging (owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
 
 create table core.charging_changes (
@@ -21525,17 +21528,23 @@ declare
 begin
   -- what is booked stands: a correction that comes over it comes after it
   if beside <> '{}' then
-    update core.charging_sessions s set arrival = default
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
-     where n.old_month is not null and s.partner_id = private.partner_id() and s.id = n.session_id and exists (
-       select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
-        where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
-          and o.busy_from < s.ended_at and o.ended_at > s.busy_from
-          and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-          and exists (
-            select from core.delivered_months d
-             where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
-               and d.locked));
+    update core.charging_sessions m set arrival = default
+     where m.partner_id = private.partner_id() and m.id = any (array(
+       select s.id
+         from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+        cross join lateral (
+          select * from core.charging_sessions s
+           where s.partner_id = private.partner_id() and s.id = n.session_id limit 1) s
+        cross join lateral (
+          select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
+           where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
+             and o.busy_from < s.ended_at and o.ended_at > s.busy_from
+             and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+             and exists (
+               select from core.delivered_months d
+                where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
+                  and d.locked) limit 1) o
+        where n.old_month is not null));
   end if;
   with looked as (
     select n.session_id, true as changed, n.old_month, n.old_ended_at
@@ -22420,22 +22429,23 @@ declare
   freed text[];
 begin
   perform private.act_as(caller, 'cpo');
-  with hit as (
-    select t.sent, s.id, s.external_id = t.sent as by_own
-      from unnest(sent) as t (sent)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.sent
-          and s.source = 'api' and s.owner_id = private.client_id()
+  with asked as materialized (  -- row-level security keeps a cast of its own from an index
+    select t.sent, private.as_uuid(t.sent) as id from unnest(sent) as t (sent)
+  ), hit as (
+    select a.sent, s.id
+      from asked a
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = a.sent
+          and s.source = 'api' and s.owner_id is not distinct from private.client_id()
     union all
-    select t.sent, s.id, false
-      from unnest(sent) as t (sent)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.sent)
-          and s.source in ('api', 'file')
-       and s.owner_id = private.client_id()
+    select a.sent, s.id
+      from asked a
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = a.id
+          and s.source in ('api', 'file') and s.owner_id is not distinct from private.client_id()
     union all
-    select p.external_id, p.id, true
+    select p.external_id, p.id
       from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api'
-         and p.external_id = any (sent)
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.client_id()
+       and p.source = 'api' and p.external_id = any (sent)
   )
   select jsonb_object_agg(h.sent, h.id), min(h.sent) filter (where h.sessions > 1) into known, twice
     from (select h.sent, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.sent) h;
@@ -22447,7 +22457,8 @@ begin
     decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.client_id()
+       and p.source in ('api', 'file')
        and (p.external_id = any (sent) or p.id = any (array(select private.as_uuid(t) from unnest(sent) t)))
     returning p.external_id, p.id::text
   )
@@ -22699,7 +22710,7 @@ begin
   return array(
     select t from unnest(wanted) t
      where exists (select from core.parked_charging p where p.names @> array[t] and p.partner_id = private.partner_id()
-                   and p.owner_id = owner));
+                   and p.owner_id is not distinct from owner));
 end $$;
 comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
@@ -22711,7 +22722,7 @@ as $$
 begin
   return array(
     select p.id from core.parked_charging p
-     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id = owner
+     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
      order by p.received_at, p.id limit size);
 end $$;
 comment on function private.parked_by_name(uuid, text[], int) is
@@ -22736,8 +22747,8 @@ begin
       from jsonb_to_recordset(parked) as n (source text, known_as text, item jsonb)
       left join lateral (
         select octet_length(p.item::text) as size from core.parked_charging p
-         where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
-           and p.source = n.source limit 1) k on true);
+         where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
+           and p.known_as = n.known_as and p.source = n.source limit 1) k on true);
   if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
      or (select count(*) from (
            select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
@@ -22802,7 +22813,8 @@ begin
         select private.as_moment(p.item ->> 'started_at') as began, private.as_moment(p.item ->> 'ended_at') as ended,
                (p.item ->> 'evse_no')::int as evse
           from core.parked_charging p
-         where t.waits and p.partner_id = private.partner_id() and p.owner_id = owner and p.source = 'api'
+         where t.waits and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
+           and p.source = 'api'
            and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
          limit 1) p on true
     window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
@@ -22908,19 +22920,19 @@ begin
          join jsonb_to_recordset(resolved) as f (n int, reason text, waits boolean) on f.n = e.n
         cross join lateral (
           select k.* from core.parked_charging k
-           where k.partner_id = private.partner_id() and k.owner_id = owner and k.source = e.item ->> 'source'
-             and k.external_id = e.item ->> 'external_id' limit 1000) k
+           where k.partner_id = private.partner_id() and k.owner_id is not distinct from owner
+             and k.source = e.item ->> 'source' and k.external_id = e.item ->> 'external_id' limit 1000) k
         where (f.reason is null or f.waits)
           and (k.source = 'ocpi'
                or private.as_moment(k.item ->> 'started_at') = private.as_moment(e.item ->> 'started_at'))
-          and not exists (
-            select from jsonb_to_recordset(parked) as w (known_as text) where w.known_as = k.known_as)));
+          and k.known_as <> all (array(select w.known_as from jsonb_to_recordset(parked) as w (known_as text)))));
   end if;
 end $$;
 
 -- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
 create function private.retry_parked(owner uuid, chosen uuid[]) returns int
 language plpgsql
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   parked jsonb;
@@ -22933,7 +22945,7 @@ begin
                                                 'external_id', p.external_id, 'party', p.party, 'names', p.names)
                    order by p.received_at, p.id) into parked
     from (select p.* from core.parked_charging p
-           where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
+           where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner and p.id = any (chosen)
            order by p.received_at, p.id for update skip locked) p;
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, parked) f);
   with known as (
@@ -22945,14 +22957,16 @@ begin
   ), named as (
     select k.*, coalesce(k.item ->> 'external_id',
                          coalesce(k.evse_no, 1) || '@' || (k.item ->> 'started_at')) as external_id from known k
-  ), late as (
+  ), meant as materialized (  -- else each reads the whole index
+    select n.*, private.session_id(n.charger_id, n.item ->> 'source', n.external_id) as session_id from named n
+  ), late as materialized (
     -- a session that was stored after this one was parked stays as it is
-    select n.*, exists (
-             select from core.charging_sessions s
-              where s.partner_id = private.partner_id()
-                and s.id = private.session_id(n.charger_id, n.item ->> 'source', n.external_id)
-                and s.received_at > (n.item ->> 'parked_at')::timestamptz) as stored_since
-      from named n
+    select m.*, s.received_at is not null as stored_since
+      from meant m
+      left join lateral (
+        select s.received_at from core.charging_sessions s
+         where s.partner_id = private.partner_id() and s.id = m.session_id
+           and s.received_at > (m.item ->> 'parked_at')::timestamptz limit 1) s on true
   )
   select array_agg(l.id) filter (where l.stored_since),
          jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
@@ -22971,7 +22985,7 @@ begin
      set retry_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
     from jsonb_array_elements(parked) with ordinality i (item, n)
     join jsonb_to_recordset(resolved) as f (n int, reason text) on f.n = i.n
-   where p.partner_id = private.partner_id() and p.id = (i.item ->> 'id')::uuid;
+   where p.partner_id = private.partner_id() and p.id = any (chosen) and p.id = (i.item ->> 'id')::uuid;
   return coalesce(cardinality(gone), 0);
 end $$;
 
@@ -24233,12 +24247,12 @@ begin
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi'
-         and p.known_as = credit.external_id;
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.owner_id()
+       and p.source = 'ocpi' and p.known_as = credit.external_id;
     perform private.withdraw_charging_sessions(array(
       select s.id from core.charging_sessions s
        where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
-           and s.owner_id = private.owner_id()),
+         and s.owner_id is not distinct from private.owner_id()),
       null, decode(credit.document_sha256, 'hex'), decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;
@@ -24407,8 +24421,8 @@ begin
   if exists (select from core.parked_charging p
               where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable') then
     delete from core.parked_charging p
-     where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable'
-       and p.source = 'ocpi' and p.known_as = any (array(
+     where p.partner_id = link.partner_id and p.owner_id is not distinct from link.owner_id
+       and p.reason = 'unreadable' and p.source = 'ocpi' and p.known_as = any (array(
          select c.party || ':' || c.id
            from jsonb_to_recordset(cdrs) as c (place int, party text, id text)
            join jsonb_to_recordset(results) as r (place int, status text) on r.place = c.place
@@ -25464,11 +25478,16 @@ $$;
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$
+  with row as materialized (  -- row-level security keeps a cast of its own from an index
+    select r.result ->> 'status' as status, (r.result ->> 'charging_session_id')::uuid as session_id
+      from jsonb_array_elements(upload.results) r (result)
+  )
   select exists (
-    select from jsonb_array_elements(upload.results) r (result)
-      left join core.charging_sessions s on s.partner_id = upload.partner_id
-          and s.id = (r.result ->> 'charging_session_id')::uuid
-     where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
+    select from row r
+      left join lateral (
+        select s.flags from core.charging_sessions s
+         where s.partner_id = upload.partner_id and s.id = r.session_id limit 1) s on true
+     where r.status = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
 -- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected,

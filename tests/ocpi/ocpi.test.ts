@@ -1222,7 +1222,10 @@ describe("§1 CDRs are read from a platform", () => {
       return platform.asked[0]?.query.get("date_from");
     };
     expect(await next("2026-04-02T12:00:00Z")).toBe("2026-03-30T12:00:00Z");
-    const { charger_id } = await world.row("select id as charger_id from core.chargers where owner_id = $1", made.client.id);
+    const { charger_id } = await world.row(
+      "select id as charger_id from core.chargers where owner_id = $1",
+      made.client.id,
+    );
     const evses = [{ evse_uid: made.evse_uid }, { evse_uid }];
     await world.post("/v1/chargers:update", { charger_id, evses }, await made.client.token());
     await next("2026-04-03T12:00:00Z");

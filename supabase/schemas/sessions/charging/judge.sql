@@ -144,17 +144,23 @@ declare
 begin
   -- what is booked stands: a correction that comes over it comes after it
   if beside <> '{}' then
-    update core.charging_sessions s set arrival = default
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
-     where n.old_month is not null and s.partner_id = private.partner_id() and s.id = n.session_id and exists (
-       select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
-        where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
-          and o.busy_from < s.ended_at and o.ended_at > s.busy_from
-          and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
-          and exists (
-            select from core.delivered_months d
-             where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
-               and d.locked));
+    update core.charging_sessions m set arrival = default
+     where m.partner_id = private.partner_id() and m.id = any (array(
+       select s.id
+         from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+        cross join lateral (
+          select * from core.charging_sessions s
+           where s.partner_id = private.partner_id() and s.id = n.session_id limit 1) s
+        cross join lateral (
+          select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
+           where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
+             and o.busy_from < s.ended_at and o.ended_at > s.busy_from
+             and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+             and exists (
+               select from core.delivered_months d
+                where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
+                  and d.locked) limit 1) o
+        where n.old_month is not null));
   end if;
   with looked as (
     select n.session_id, true as changed, n.old_month, n.old_ended_at

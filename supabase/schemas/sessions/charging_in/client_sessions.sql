@@ -80,22 +80,23 @@ declare
   freed text[];
 begin
   perform private.act_as(caller, 'cpo');
-  with hit as (
-    select t.sent, s.id, s.external_id = t.sent as by_own
-      from unnest(sent) as t (sent)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = t.sent
-          and s.source = 'api' and s.owner_id = private.client_id()
+  with asked as materialized (  -- row-level security keeps a cast of its own from an index
+    select t.sent, private.as_uuid(t.sent) as id from unnest(sent) as t (sent)
+  ), hit as (
+    select a.sent, s.id
+      from asked a
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.external_id = a.sent
+          and s.source = 'api' and s.owner_id is not distinct from private.client_id()
     union all
-    select t.sent, s.id, false
-      from unnest(sent) as t (sent)
-      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = private.as_uuid(t.sent)
-          and s.source in ('api', 'file')
-       and s.owner_id = private.client_id()
+    select a.sent, s.id
+      from asked a
+      join core.charging_sessions s on s.partner_id = private.partner_id() and s.id = a.id
+          and s.source in ('api', 'file') and s.owner_id is not distinct from private.client_id()
     union all
-    select p.external_id, p.id, true
+    select p.external_id, p.id
       from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source = 'api'
-         and p.external_id = any (sent)
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.client_id()
+       and p.source = 'api' and p.external_id = any (sent)
   )
   select jsonb_object_agg(h.sent, h.id), min(h.sent) filter (where h.sessions > 1) into known, twice
     from (select h.sent, min(h.id::text) as id, count(distinct h.id) as sessions from hit h group by h.sent) h;
@@ -107,7 +108,8 @@ begin
     decode(input ->> 'sent_sha256', 'hex'));
   with deleted as (
     delete from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.client_id() and p.source in ('api', 'file')
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.client_id()
+       and p.source in ('api', 'file')
        and (p.external_id = any (sent) or p.id = any (array(select private.as_uuid(t) from unnest(sent) t)))
     returning p.external_id, p.id::text
   )

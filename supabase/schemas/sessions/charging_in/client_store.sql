@@ -7,7 +7,7 @@ begin
   return array(
     select t from unnest(wanted) t
      where exists (select from core.parked_charging p where p.names @> array[t] and p.partner_id = private.partner_id()
-                   and p.owner_id = owner));
+                   and p.owner_id is not distinct from owner));
 end $$;
 comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
@@ -19,7 +19,7 @@ as $$
 begin
   return array(
     select p.id from core.parked_charging p
-     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id = owner
+     where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
      order by p.received_at, p.id limit size);
 end $$;
 comment on function private.parked_by_name(uuid, text[], int) is
@@ -44,8 +44,8 @@ begin
       from jsonb_to_recordset(parked) as n (source text, known_as text, item jsonb)
       left join lateral (
         select octet_length(p.item::text) as size from core.parked_charging p
-         where p.partner_id = private.partner_id() and p.owner_id = owner and p.known_as = n.known_as
-           and p.source = n.source limit 1) k on true);
+         where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
+           and p.known_as = n.known_as and p.source = n.source limit 1) k on true);
   if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
      or (select count(*) from (
            select from core.parked_charging p where p.partner_id = private.partner_id() and p.owner_id = owner
@@ -110,7 +110,8 @@ begin
         select private.as_moment(p.item ->> 'started_at') as began, private.as_moment(p.item ->> 'ended_at') as ended,
                (p.item ->> 'evse_no')::int as evse
           from core.parked_charging p
-         where t.waits and p.partner_id = private.partner_id() and p.owner_id = owner and p.source = 'api'
+         where t.waits and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
+           and p.source = 'api'
            and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
          limit 1) p on true
     window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
@@ -216,19 +217,19 @@ begin
          join jsonb_to_recordset(resolved) as f (n int, reason text, waits boolean) on f.n = e.n
         cross join lateral (
           select k.* from core.parked_charging k
-           where k.partner_id = private.partner_id() and k.owner_id = owner and k.source = e.item ->> 'source'
-             and k.external_id = e.item ->> 'external_id' limit 1000) k
+           where k.partner_id = private.partner_id() and k.owner_id is not distinct from owner
+             and k.source = e.item ->> 'source' and k.external_id = e.item ->> 'external_id' limit 1000) k
         where (f.reason is null or f.waits)
           and (k.source = 'ocpi'
                or private.as_moment(k.item ->> 'started_at') = private.as_moment(e.item ->> 'started_at'))
-          and not exists (
-            select from jsonb_to_recordset(parked) as w (known_as text) where w.known_as = k.known_as)));
+          and k.known_as <> all (array(select w.known_as from jsonb_to_recordset(parked) as w (known_as text)))));
   end if;
 end $$;
 
 -- Looks for the chargers of parked sessions again, and stores what it finds. Returns how many are parked no more.
 create function private.retry_parked(owner uuid, chosen uuid[]) returns int
 language plpgsql
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   parked jsonb;
@@ -241,7 +242,7 @@ begin
                                                 'external_id', p.external_id, 'party', p.party, 'names', p.names)
                    order by p.received_at, p.id) into parked
     from (select p.* from core.parked_charging p
-           where p.partner_id = private.partner_id() and p.owner_id = owner and p.id = any (chosen)
+           where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner and p.id = any (chosen)
            order by p.received_at, p.id for update skip locked) p;
   resolved := (select jsonb_agg(to_jsonb(f) order by f.n) from private.resolve_chargers(owner, parked) f);
   with known as (
@@ -253,14 +254,16 @@ begin
   ), named as (
     select k.*, coalesce(k.item ->> 'external_id',
                          coalesce(k.evse_no, 1) || '@' || (k.item ->> 'started_at')) as external_id from known k
-  ), late as (
+  ), meant as materialized (  -- else each reads the whole index
+    select n.*, private.session_id(n.charger_id, n.item ->> 'source', n.external_id) as session_id from named n
+  ), late as materialized (
     -- a session that was stored after this one was parked stays as it is
-    select n.*, exists (
-             select from core.charging_sessions s
-              where s.partner_id = private.partner_id()
-                and s.id = private.session_id(n.charger_id, n.item ->> 'source', n.external_id)
-                and s.received_at > (n.item ->> 'parked_at')::timestamptz) as stored_since
-      from named n
+    select m.*, s.received_at is not null as stored_since
+      from meant m
+      left join lateral (
+        select s.received_at from core.charging_sessions s
+         where s.partner_id = private.partner_id() and s.id = m.session_id
+           and s.received_at > (m.item ->> 'parked_at')::timestamptz limit 1) s on true
   )
   select array_agg(l.id) filter (where l.stored_since),
          jsonb_agg(l.item || jsonb_build_object('charger_id', l.charger_id, 'evse_no', l.evse_no,
@@ -279,7 +282,7 @@ begin
      set retry_at = null, reason = case p.reason when 'no_times' then p.reason else coalesce(f.reason, p.reason) end
     from jsonb_array_elements(parked) with ordinality i (item, n)
     join jsonb_to_recordset(resolved) as f (n int, reason text) on f.n = i.n
-   where p.partner_id = private.partner_id() and p.id = (i.item ->> 'id')::uuid;
+   where p.partner_id = private.partner_id() and p.id = any (chosen) and p.id = (i.item ->> 'id')::uuid;
   return coalesce(cardinality(gone), 0);
 end $$;
 

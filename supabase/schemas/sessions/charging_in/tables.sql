@@ -113,6 +113,9 @@ comment on column core.kept_evidence.exceeded is 'That day it told more than cor
 create index kept_evidence_exceeded on core.kept_evidence (day) where exceeded;
 select private.enable_tenant_policy('core.kept_evidence', 'select, insert, update, delete');
 
+-- No index begins with the tenant, as of core.charging_sessions. A row that is looked up by known_as, external_id, name
+-- or id is compared with its owner by `is not distinct from`: else, where nothing is analyzed, the owner's whole list
+-- would seem to be one row.
 create table core.parked_charging (
   partner_id  uuid        not null,
   id          uuid        not null default gen_random_uuid(),
@@ -126,8 +129,8 @@ create table core.parked_charging (
   reason      text        not null,
   received_at timestamptz not null default private.now(),
   retry_at    timestamptz,
-  constraint parked_charging_pkey primary key (partner_id, id),
-  constraint parked_charging_known_as_key unique (partner_id, owner_id, known_as, source),
+  constraint parked_charging_pkey primary key (id, partner_id),
+  constraint parked_charging_known_as_key unique (known_as, source, owner_id, partner_id),
   constraint parked_charging_client_fkey foreign key (partner_id, owner_id)
       references core.oauth_clients (partner_id, id),
   constraint parked_charging_reason_known check (reason in ('unknown_charger', 'ambiguous_charger',
@@ -146,7 +149,7 @@ comment on column core.parked_charging.item is
 comment on column core.parked_charging.retry_at is
   'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
 -- serves: the same session under other names, and taking it back
-create index parked_charging_external_id on core.parked_charging (partner_id, owner_id, external_id, source);
+create index parked_charging_external_id on core.parked_charging (external_id, source);
 -- serves: what a new name frees
 create index parked_charging_names on core.parked_charging using gin (names);
 -- serves: the worker
@@ -155,9 +158,9 @@ create index parked_charging_due on core.parked_charging (partner_id, owner_id, 
 -- serves: the worker, which reads CDRs again
 create index parked_charging_unread_due on core.parked_charging (retry_at) where reason = 'unreadable';
 -- serves: whether a client has any
-create index parked_charging_unread on core.parked_charging (partner_id, owner_id) where reason = 'unreadable';
+create index parked_charging_unread on core.parked_charging (owner_id) where reason = 'unreadable';
 -- serves: the client's list, and the sweep
-create index parked_charging_received on core.parked_charging (partner_id, owner_id, received_at, id);
+create index parked_charging_received on core.parked_charging (owner_id, received_at, id);
 select private.enable_tenant_policy('core.parked_charging', 'select, insert, update, delete');
 
 create table core.charging_changes (

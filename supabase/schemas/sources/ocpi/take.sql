@@ -53,12 +53,12 @@ begin
   loop
     -- first: whoever stores a parked session holds its row, and is seen when it has ended
     delete from core.parked_charging p
-     where p.partner_id = private.partner_id() and p.owner_id = private.owner_id() and p.source = 'ocpi'
-         and p.known_as = credit.external_id;
+     where p.partner_id = private.partner_id() and p.owner_id is not distinct from private.owner_id()
+       and p.source = 'ocpi' and p.known_as = credit.external_id;
     perform private.withdraw_charging_sessions(array(
       select s.id from core.charging_sessions s
        where s.partner_id = private.partner_id() and s.external_id = credit.external_id and s.source = 'ocpi'
-           and s.owner_id = private.owner_id()),
+         and s.owner_id is not distinct from private.owner_id()),
       null, decode(credit.document_sha256, 'hex'), decode(credit.sent_sha256, 'hex'));
   end loop;
 end $$;

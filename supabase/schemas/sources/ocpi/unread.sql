@@ -12,8 +12,8 @@ begin
   if exists (select from core.parked_charging p
               where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable') then
     delete from core.parked_charging p
-     where p.partner_id = link.partner_id and p.owner_id = link.owner_id and p.reason = 'unreadable'
-       and p.source = 'ocpi' and p.known_as = any (array(
+     where p.partner_id = link.partner_id and p.owner_id is not distinct from link.owner_id
+       and p.reason = 'unreadable' and p.source = 'ocpi' and p.known_as = any (array(
          select c.party || ':' || c.id
            from jsonb_to_recordset(cdrs) as c (place int, party text, id text)
            join jsonb_to_recordset(results) as r (place int, status text) on r.place = c.place

@@ -170,11 +170,16 @@ $$;
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$
+  with row as materialized (  -- row-level security keeps a cast of its own from an index
+    select r.result ->> 'status' as status, (r.result ->> 'charging_session_id')::uuid as session_id
+      from jsonb_array_elements(upload.results) r (result)
+  )
   select exists (
-    select from jsonb_array_elements(upload.results) r (result)
-      left join core.charging_sessions s on s.partner_id = upload.partner_id
-          and s.id = (r.result ->> 'charging_session_id')::uuid
-     where r.result ->> 'status' = 'parked' or 'withdrawn' = any (s.flags))
+    select from row r
+      left join lateral (
+        select s.flags from core.charging_sessions s
+         where s.partner_id = upload.partner_id and s.id = r.session_id limit 1) s on true
+     where r.status = 'parked' or 'withdrawn' = any (s.flags))
 $$;
 
 -- Stores a file that was read: {upload_id, kind, sha256, said, file_name, rows, columns, read, items, rejected,
