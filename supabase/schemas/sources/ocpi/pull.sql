@@ -186,7 +186,8 @@ begin
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
          pull_due_at = case when error <> 'parked_limit' then private.now() + interval '15 minutes'
-                            when again or not whole or c.pull_until < private.now() - interval '1 hour' then private.now()
+                            when again or not whole or c.pull_until < private.now() - interval '1 hour'
+                            then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
              last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,
