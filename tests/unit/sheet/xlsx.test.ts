@@ -485,7 +485,7 @@ test.each([
   clock.mockRestore();
   expect(fault).toMatchObject({
     code: "unreadable_file",
-    fields: { detail: "This file takes more than 2 seconds to read. Send fewer rows or columns." },
+    fields: { detail: "This file takes more than 5 seconds to read. Send fewer rows or columns." },
   });
 });
 

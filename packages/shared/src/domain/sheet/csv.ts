@@ -48,7 +48,7 @@ const windows1252 = (file: Uint8Array): string =>
  * Reads the text of a CSV file: comma or semicolon, quotes, any line ends, and the `sep=;` line that Excel writes. Every value is
  * text, whatever it looks like; without what keeps a spreadsheet from changing it.
  * @param most rows that are kept; others are counted
- * @throws {SheetError} no text, tabs, a quote that is not closed, or not read within 2 s
+ * @throws {SheetError} no text, tabs, a quote that is not closed, or not read within 5 s
  */
 export async function readCsvText(
   csv: string,

@@ -95,7 +95,7 @@ const WRONG = {
   broken: "This workbook is damaged. Open it in Excel, save it again, and send that.",
   too_many_parts: "This workbook has more than 2,000 parts. Remove its pictures, and send that.",
   declares: "This workbook has a document type (DOCTYPE) in its XML. Save it again in Excel, and send that.",
-  too_slow: "This file takes more than 2 seconds to read. Send fewer rows or columns.",
+  too_slow: "This file takes more than 5 seconds to read. Send fewer rows or columns.",
   too_large: "This workbook unpacks to more than 16 MiB. Send fewer rows, without pictures.",
   too_many_cells: "This sheet has more than 200,000 cells. Send fewer rows, or remove columns.",
   too_many_columns: "This file has more than 500 columns. Remove columns.",

@@ -13,7 +13,7 @@ type IsColumn = (header: string) => boolean;
  * @param isColumn whether a header is one the caller knows; it helps to find the delimiter of a CSV file
  * @param work counts the time, also of what the caller does with the sheets
  * @param most rows that are kept of a sheet
- * @throws {SheetError} a file of another kind, or one that cannot be read, or not within 2 s
+ * @throws {SheetError} a file of another kind, or one that cannot be read, or not within 5 s
  */
 export async function openSheets(
   file: Uint8Array,

@@ -30,7 +30,7 @@ export const en: ImportWords = {
       broken: "This workbook is damaged. Open it in Excel, save it again, and send that",
       too_many_parts: "This Excel file has more than 2,000 parts. Remove pictures, and send it again",
       declares: "This Excel file has a document type (DOCTYPE). Open it in Excel, save it again, and send that",
-      too_slow: "This file takes more than 2 seconds to read. Split it into more files, or remove columns",
+      too_slow: "This file takes more than 5 seconds to read. Split it into more files, or remove columns",
       too_large: "This file is larger than 16 MB when unpacked. Send fewer rows, or remove pictures",
       too_many_cells: "This sheet has more than 200,000 cells. Split it into more files, or remove columns",
       too_many_columns: "This file has more than 500 columns. Remove columns",

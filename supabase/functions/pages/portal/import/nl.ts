@@ -33,7 +33,7 @@ export const nl = {
       declares:
         "In dit Excel-bestand staat een documenttype (DOCTYPE). Open het in Excel, sla het opnieuw op, en stuur dat",
       too_slow:
-        "Dit bestand kost meer dan 2 seconden om te lezen. Verdeel het over meer bestanden, of haal kolommen weg",
+        "Dit bestand kost meer dan 5 seconden om te lezen. Verdeel het over meer bestanden, of haal kolommen weg",
       too_large: "Dit bestand is uitgepakt groter dan 16 MB. Stuur minder regels, of haal afbeeldingen eruit",
       too_many_cells: "Dit blad heeft meer dan 200.000 cellen. Verdeel het over meer bestanden, of haal kolommen weg",
       too_many_columns: "Dit bestand heeft meer dan 500 kolommen. Haal kolommen weg",
