@@ -478,7 +478,7 @@ test.each([
 test.each([
   ["a workbook", large],
   ["a CSV file", largeCsv],
-])("%s that takes more than two seconds to read is refused", async (_what, file) => {
+])("%s that takes more than five seconds to read is refused", async (_what, file) => {
   let now = 0;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 100));
   const fault = await readUpload(file).catch((error) => error);
