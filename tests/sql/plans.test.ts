@@ -249,7 +249,7 @@ test("storing a session, on a connection that planned it while few were stored",
   }
 });
 
-test("parking a session, looking for its charger and taking one back, beside 20,000 in tables that nobody analyzed", async () => {
+test("parking, storing, listing and taking back sessions, and taking CDRs, beside 20,000 of each that nobody analyzed", async () => {
   const { rows } = await admin.query<{ partner_id: string; id: string; owner_id: string }>(
     "select partner_id, id, owner_id from core.chargers where user_id is null order by id limit 1",
   );
@@ -269,6 +269,30 @@ test("parking a session, looking for its charger and taking one back, beside 20,
        from generate_series(1, 20000) n cross join lateral (select '2024-01-01Z'::timestamptz + n * interval '1 hour') x (t)`,
     [partner_id, id, owner_id],
   );
+  await admin.query(
+    `insert into core.charger_names (partner_id, owner_id, kind, value, since, charger_id, evse_no)
+     select $1, $3, 'evse_uid', 'N' || n, now(), $2, 1 from generate_series(1, 20000) n`,
+    [partner_id, id, owner_id],
+  );
+  await admin.query(
+    `insert into core.charging_changes (partner_id, owner_id, charger_id, session_id, position)
+     select $1, $3, $2, gen_random_uuid(), n from generate_series(1, 20000) n`,
+    [partner_id, id, owner_id],
+  );
+  await admin.query(
+    `insert into core.charging_heads (partner_id, owner_id, position) values ($1, $2, 20000)
+     on conflict on constraint charging_heads_pkey do update set position = 20000`,
+    [partner_id, owner_id],
+  );
+  await admin.query(
+    "insert into core.ocpi_connections (partner_id, owner_id, status, parties) values ($1, $2, 'disabled', '{NL-TNM}')",
+    [partner_id, owner_id],
+  );
+  await admin.query(
+    `insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document_sha256)
+     select $1, $2, 'NL-TNM', 'C' || n, '', 'taken', '' from generate_series(1, 20000) n`,
+    [partner_id, owner_id],
+  );
   const caller = JSON.stringify({ kind: "cpo", partner_id, client_id: owner_id, host: "sandbox", request_id: "r1" });
   const sent_sha256 = "ab".repeat(32);
   const ten = Array.from({ length: 10 }, (_, n) => n + 1);
@@ -285,6 +309,28 @@ test("parking a session, looking for its charger and taking one back, beside 20,
   const withdrawn = JSON.stringify({ session_ids: ten.flatMap((n) => [`t${n}`, `p${n}`]), sent_sha256 });
   const connection = await admin.connect();
   const read: number[] = [];
+  const named = JSON.stringify(
+    ten.map((n) => ({
+      place: n,
+      source: "api",
+      external_id: `n${n}`,
+      evse_uid: `N${n}`,
+      started_at: `2027-01-0${(n % 9) + 1}T10:00:00Z`,
+      ended_at: `2027-01-0${(n % 9) + 1}T10:30:00Z`,
+      wh: 5,
+    })),
+  );
+  const cdrs = JSON.stringify(
+    ten.map((n) => ({
+      place: n,
+      party: "NL-TNM",
+      id: `D${n}`,
+      kept_sha256: "",
+      document: {},
+      kind: "credit",
+      credit_of: `C${n}`,
+    })),
+  );
   const told = (wh: number) =>
     JSON.stringify([
       {
@@ -302,6 +348,9 @@ test("parking a session, looking for its charger and taking one back, beside 20,
     `select private.retry_parked('${owner_id}', private.parked_by_name('${owner_id}', '{${ten.map((n) => `evse_uid:P${n}`)}}', 1000))`,
     `select api.withdraw_charging_sessions('${caller}', '${withdrawn}')`,
     `select count(*) from private.store_sessions('${told(6000)}')`,
+    `select count(*) from private.store_client_sessions('${owner_id}', '${named}')`,
+    `select api.list_charging_sessions('${caller}', '${JSON.stringify({ limit: 100, after: null })}')`,
+    `select private.take_cdrs(c, private.sent_cdrs('${cdrs}')) from core.ocpi_connections c where c.owner_id = '${owner_id}'`,
   ];
   // the first time plans and fills the caches of this connection
   for (const what of [`select count(*) from private.store_sessions('${told(5000)}')`, ...statements, ...statements]) {

@@ -36,9 +36,6 @@ test("every function is found", () => {
   expect(functions.length).toBe(sql.match(/^create function /gm)?.length);
 });
 
-/** What reads the sessions that a client sent: the endpoints that call it are not there yet. */
-const AHEAD = ["private.names_parked", "private.parked_by_name", "private.sequence_charging"];
-
 test("a private function runs with its owner's rights only where an api function, or a trigger, needs that", () => {
   const definers = new Set(
     functions.filter(({ text }) => /security definer/.test(text.split("$$")[0] ?? "")).map(({ name }) => name),
@@ -56,7 +53,7 @@ test("a private function runs with its owner's rights only where an api function
   const needless = functions
     .filter(({ name, text }) => name.startsWith("private.") && definers.has(name) && !text.includes("returns trigger"))
     .map(({ name }) => name)
-    .filter((name) => !seen.has(name) && !AHEAD.includes(name));
+    .filter((name) => !seen.has(name));
   expect(needless).toEqual([]);
 });
 
