@@ -85,7 +85,6 @@ export const BESIDE: readonly string[] = [
   "unit/rooms.test.ts",
   "unit/routes.test.ts",
   "unit/schemas.test.ts",
-  "unit/security.test.ts",
   "unit/sheet/csv.test.ts",
   "unit/sheet/values.test.ts",
   "unit/sheet/xlsx.test.ts",

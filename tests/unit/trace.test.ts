@@ -1,4 +1,9 @@
+// What the titles of tests say: which rule each proves (tests/sections.ts), and the test of each attack in docs/attacks.md.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ROOT } from "#local/checkout.ts";
 import { listTests, type Titled, trace } from "../../packages/tools/src/write_trace.ts";
 import { BESIDE, SECTIONS } from "../sections.ts";
 
@@ -19,6 +24,30 @@ test("the page of npm run generate -- trace has every section, and below each th
     const part = parts.find((each) => each.startsWith(`${section}\n`)) ?? "";
     expect([...part.matchAll(/^- \*\*(.*)\*\*$/gm)].map(([, file]) => file)).toEqual([...files].sort());
   }
+});
+
+/** `tests/a.test.ts`: words of a title; words of another; `tests/b.test.ts`: … */
+const PLACE = /^(?:`tests\/(?<file>[^`]+)`: )?(?<words>.+)$/;
+
+test("every attack of docs/attacks.md has its defence, and tests whose titles have the words it gives", () => {
+  const page = readFileSync(join(ROOT, "docs/attacks.md"), "utf8");
+  // the sections after them have tables of their own
+  const [attacks = ""] = page.split("\n## Chargers\n");
+  const rows = attacks.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| attack "));
+  const titles = new Map<string, string[]>();
+  for (const { file, titles: own } of tests) titles.set(file, [...(titles.get(file) ?? []), own.join(" > ")]);
+  const missing = rows.flatMap((row) => {
+    const [attack = "", defence = "", places = "", ...more] = row.slice(2, -2).split(" | ");
+    if (!attack || !defence || !places || more.length > 0) return [row];
+    let file = "";
+    return places.split("; ").filter((place) => {
+      const { file: named, words = "" } = PLACE.exec(place)?.groups ?? {};
+      file = named ?? file;
+      return !titles.get(file)?.some((title) => title.includes(words));
+    });
+  });
+  expect(rows.length).toBeGreaterThan(30);
+  expect(missing).toEqual([]);
 });
 
 /** What is wrong with the titles, in a sentence each. */
