@@ -63,11 +63,10 @@ begin
       'total_sessions', coalesce(sum(m.sessions), 0),
       'total_kwh_all', round(coalesce(sum(m.kwh), 0), 2),
       'total_sessions_all', coalesce(sum(m.sessions), 0),
-      'months', coalesce(json_agg(r order by m.month desc), '[]'))
-    from private.own_months('-infinity', 'infinity') m
-   cross join lateral (select to_char(m.month, 'YYYY-MM') as month, round(m.kwh, 2) as kwh,
-                       round(m.ere_credits, 2) as ere_credits, m.sessions, round(m.kwh, 2) as kwh_all,
-                       m.sessions as sessions_all) r);
+      'months', coalesce(json_agg(json_build_object(
+        'month', to_char(m.month, 'YYYY-MM'), 'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere_credits, 2),
+        'sessions', m.sessions, 'kwh_all', round(m.kwh, 2), 'sessions_all', m.sessions) order by m.month desc), '[]'))
+    from private.own_months('-infinity', 'infinity') m);
 end $$;
 comment on function api.get_energy(jsonb) is
   'GET /energy: {total_kwh, total_ere_credits, total_sessions, total_kwh_all, total_sessions_all, months}, newest '
