@@ -2529,6 +2529,7 @@ create table core.ocpp_transactions (
   owner_id       uuid        not null default private.owner_id(),
   source_id      text,
   connector      int,
+  id_tag         text,
   source_started_at timestamptz,
   started_at     timestamptz,
   first_at       timestamptz not null,
@@ -2546,7 +2547,6 @@ create table core.ocpp_transactions (
   rise_wh        bigint,
   final_wh       bigint,
   own_values     boolean     not null default false,
-  id_tag         text,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
@@ -2561,6 +2561,9 @@ comment on column core.ocpp_transactions.id is
   'the external id 1.6:<id>.';
 comment on column core.ocpp_transactions.source_id is
   'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
+comment on column core.ocpp_transactions.id_tag is
+  'The card, for the owner to see while the car charges. Dropped at the end, at the next start of the connector, and '
+  'by private.forget_silent_cards.';
 comment on column core.ocpp_transactions.source_started_at is
   'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
@@ -2573,9 +2576,6 @@ comment on column core.ocpp_transactions.end_guessed is
 comment on column core.ocpp_transactions.rise_wh is
   'The earliest reading above 0 that is of no Transaction.Begin or End.';
 comment on column core.ocpp_transactions.final_wh is 'The largest Transaction.End. end_wh is what the stop says.';
-comment on column core.ocpp_transactions.id_tag is
-  'The card, for the owner to see while the car charges. Dropped at the end, at the next start of the connector, and '
-  'by private.give_up_charges.';
 comment on column core.ocpp_transactions.own_values is
   'Has values that name it. Values without a transaction then do not join it.';
 -- serves: transactions that have not ended, of a charger
@@ -14966,7 +14966,9 @@ begin
     when 'invitations_purged' then done := private.sweep('invitations');
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
-    when 'charges_given_up' then done := private.give_up_charges();
+    when 'charges_given_up' then
+      perform private.forget_silent_cards();
+      done := private.give_up_charges();
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
@@ -24627,6 +24629,33 @@ $$;
 comment on function ops.ocpi_unread(jsonb) is
   'CDRs that could not be read, newest first: {partner?, limit?} to {unread}. words: what we keep of a CDR.';
 
+-- supabase/schemas/sources/ocpp/cards.sql
+
+-- The card of a charge is kept while it runs (core.ocpp_transactions.id_tag), for the owner alone.
+
+-- Drops the other cards of a transaction's connector: it begins there, so no other runs.
+create function private.forget_ocpp_cards(known core.ocpp_transactions) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_transactions t set id_tag = null
+   where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.connector = known.connector
+     and t.ended_at is null and t.id_tag is not null and t.id <> known.id;
+end $$;
+
+create function private.forget_silent_cards() returns void
+language plpgsql security definer
+as $$
+begin
+  update core.ocpp_transactions t set id_tag = null
+    from core.chargers h
+   where t.ended_at is null and t.id_tag is not null and h.partner_id = t.partner_id and h.id = t.charger_id
+     and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours');
+end $$;
+comment on function private.forget_silent_cards() is
+  'Drops the card of a charger that was removed, or not heard of for 48 hours: nobody knows that the charge still runs. '
+  'Definer, because it looks at every tenant.';
+
 -- supabase/schemas/sources/ocpp/connect.sql
 
 -- The OCPP gateway asks whether a charger may connect, and reports the chargers that it heard of.
@@ -24985,13 +25014,14 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set connector = known.connector, started_at = known.started_at, first_at = known.first_at,
+     set id_tag = case when known.ended_at is null then known.id_tag end,
+         connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
          begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
          own_values = known.own_values,
          last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
              clock = known.clock,
-         end_guessed = known.end_guessed, id_tag = case when known.ended_at is null then known.id_tag end
+         end_guessed = known.end_guessed
    where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.id = known.id;
 end $$;
 
@@ -25073,16 +25103,6 @@ begin
     then known end;
 end $$;
 
--- Forgets the cards of a connector: a transaction begins there, so no other runs.
-create function private.forget_ocpp_cards(charger core.chargers, at_connector int) returns void
-language plpgsql
-as $$
-begin
-  update core.ocpp_transactions t set id_tag = null
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
-     and t.ended_at is null and t.id_tag is not null;
-end $$;
-
 -- The transaction that a StartTransaction begins.
 create function private.start_ocpp(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
@@ -25100,7 +25120,6 @@ begin
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if known.id is null then
-    perform private.forget_ocpp_cards(charger, (said ->> 'connector')::int);
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
                                         first_at, meter_start_wh, clock, id_tag)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
@@ -25108,6 +25127,7 @@ begin
             (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock',
             said ->> 'id_tag')
     returning * into known;
+    perform private.forget_ocpp_cards(known);
   end if;
   return known;
 end $$;
@@ -25207,7 +25227,7 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(charger, known.connector) where known.started_at is null;
+    perform private.forget_ocpp_cards(known) where known.started_at is null;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -25410,11 +25430,6 @@ as $$
 declare
   given_up int;
 begin
-  -- nobody knows that a charge runs where nothing was heard for so long
-  update core.ocpp_transactions t set id_tag = null
-    from core.chargers h
-   where t.ended_at is null and t.id_tag is not null and h.partner_id = t.partner_id and h.id = t.charger_id
-     and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours');
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
@@ -25429,8 +25444,7 @@ begin
 end $$;
 comment on function private.give_up_charges() is
   'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if '
-  'it comes after all. Drops the card of a charger that was removed, or not heard of for 48 hours. Definer, because it '
-  'looks at every tenant.';
+  'it comes after all. Definer, because it looks at every tenant.';
 
 -- supabase/schemas/sources/uploads/uploads.sql
 

@@ -754,7 +754,7 @@ test("contract §6 a card is shown to its owner while it charges, and is in no o
     "update core.chargers set last_seen_at = private.now() - interval '49 hours' where id = $1",
     link.charger_id,
   );
-  await world.row("select private.give_up_charges()");
+  await world.row("select private.forget_silent_cards()");
   expect(await tablesWith(world, CARD)).toEqual([]);
   for (const said of [answers, world.log, await world.mails()]) expect(JSON.stringify(said)).not.toContain(CARD);
 });

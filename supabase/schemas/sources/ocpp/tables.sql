@@ -31,6 +31,7 @@ create table core.ocpp_transactions (
   owner_id       uuid        not null default private.owner_id(),
   source_id      text,
   connector      int,
+  id_tag         text,
   source_started_at timestamptz,
   started_at     timestamptz,
   first_at       timestamptz not null,
@@ -48,7 +49,6 @@ create table core.ocpp_transactions (
   rise_wh        bigint,
   final_wh       bigint,
   own_values     boolean     not null default false,
-  id_tag         text,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
@@ -63,6 +63,9 @@ comment on column core.ocpp_transactions.id is
   'the external id 1.6:<id>.';
 comment on column core.ocpp_transactions.source_id is
   'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
+comment on column core.ocpp_transactions.id_tag is
+  'The card, for the owner to see while the car charges. Dropped at the end, at the next start of the connector, and '
+  'by private.forget_silent_cards.';
 comment on column core.ocpp_transactions.source_started_at is
   'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';
@@ -75,9 +78,6 @@ comment on column core.ocpp_transactions.end_guessed is
 comment on column core.ocpp_transactions.rise_wh is
   'The earliest reading above 0 that is of no Transaction.Begin or End.';
 comment on column core.ocpp_transactions.final_wh is 'The largest Transaction.End. end_wh is what the stop says.';
-comment on column core.ocpp_transactions.id_tag is
-  'The card, for the owner to see while the car charges. Dropped at the end, at the next start of the connector, and '
-  'by private.give_up_charges.';
 comment on column core.ocpp_transactions.own_values is
   'Has values that name it. Values without a transaction then do not join it.';
 -- serves: transactions that have not ended, of a charger

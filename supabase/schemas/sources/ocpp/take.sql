@@ -188,13 +188,14 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set connector = known.connector, started_at = known.started_at, first_at = known.first_at,
+     set id_tag = case when known.ended_at is null then known.id_tag end,
+         connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
          begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
          own_values = known.own_values,
          last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
              clock = known.clock,
-         end_guessed = known.end_guessed, id_tag = case when known.ended_at is null then known.id_tag end
+         end_guessed = known.end_guessed
    where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.id = known.id;
 end $$;
 
@@ -276,16 +277,6 @@ begin
     then known end;
 end $$;
 
--- Forgets the cards of a connector: a transaction begins there, so no other runs.
-create function private.forget_ocpp_cards(charger core.chargers, at_connector int) returns void
-language plpgsql
-as $$
-begin
-  update core.ocpp_transactions t set id_tag = null
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
-     and t.ended_at is null and t.id_tag is not null;
-end $$;
-
 -- The transaction that a StartTransaction begins.
 create function private.start_ocpp(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
@@ -303,7 +294,6 @@ begin
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if known.id is null then
-    perform private.forget_ocpp_cards(charger, (said ->> 'connector')::int);
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
                                         first_at, meter_start_wh, clock, id_tag)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
@@ -311,6 +301,7 @@ begin
             (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock',
             said ->> 'id_tag')
     returning * into known;
+    perform private.forget_ocpp_cards(known);
   end if;
   return known;
 end $$;
@@ -410,7 +401,7 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(charger, known.connector) where known.started_at is null;
+    perform private.forget_ocpp_cards(known) where known.started_at is null;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -613,11 +604,6 @@ as $$
 declare
   given_up int;
 begin
-  -- nobody knows that a charge runs where nothing was heard for so long
-  update core.ocpp_transactions t set id_tag = null
-    from core.chargers h
-   where t.ended_at is null and t.id_tag is not null and h.partner_id = t.partner_id and h.id = t.charger_id
-     and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours');
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
@@ -632,5 +618,4 @@ begin
 end $$;
 comment on function private.give_up_charges() is
   'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if '
-  'it comes after all. Drops the card of a charger that was removed, or not heard of for 48 hours. Definer, because it '
-  'looks at every tenant.';
+  'it comes after all. Definer, because it looks at every tenant.';
