@@ -98,8 +98,8 @@ begin
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
     when 'charges_given_up' then
-      perform private.forget_silent_cards();
       done := private.give_up_charges();
+      perform private.forget_silent_cards();
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();

@@ -14,11 +14,18 @@ create function private.forget_silent_cards() returns void
 language plpgsql security definer
 as $$
 begin
+  -- the charger is locked first, as everywhere; one that is locked just told something
+  with silent as (
+    select h.partner_id, h.id from core.chargers h
+     where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t
+                                     where t.ended_at is null and t.id_tag is not null)
+       and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours')
+       for no key update skip locked
+  )
   update core.ocpp_transactions t set id_tag = null
-    from core.chargers h
-   where t.ended_at is null and t.id_tag is not null and h.partner_id = t.partner_id and h.id = t.charger_id
-     and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours');
+    from silent s
+   where t.partner_id = s.partner_id and t.charger_id = s.id and t.ended_at is null and t.id_tag is not null;
 end $$;
 comment on function private.forget_silent_cards() is
-  'Drops the card of a charger that was removed, or not heard of for 48 hours: nobody knows that the charge still runs. '
-  'Definer, because it looks at every tenant.';
+  'Drops the card of a charger that was removed, or not heard of for 48 hours: nobody knows that its charge still '
+  'runs. Definer, because it looks at every tenant.';
