@@ -7,6 +7,8 @@ import * as z from "zod";
 import { ROOT } from "#local/checkout.ts";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
+import { addConnection } from "../harness/connections.ts";
+import { giveMandate } from "../harness/mandate.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 import { addChargingPerson, type Charging } from "./person.ts";
 
@@ -148,6 +150,12 @@ test("contract §6 what is paid, payable and not sold, and what it may bring: ea
       { unsold_ere: 33.27, realized_net_eur: 0, final: false },
     ],
   });
+
+  // what is to come is shared out as the past months were: a second connection without charging takes no part
+  const connection_id = await addConnection(world, one.account_id);
+  await giveMandate(world, { ...one, connection_id });
+  const { unsold } = await position(one);
+  expect(unsold).toMatchObject({ future_ere: 95.06, future_forecast_net_eur: 47.06 });
 
   // a sale that was paid is taken back: the next sale pays the debt first, and what it pays is settled
   await world.done("sale reverse R-1 --reason test --recover --yes");
