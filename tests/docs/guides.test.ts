@@ -6,8 +6,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { Template } from "@huggingface/jinja";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { ROOT } from "#local/checkout.ts";
 import { signMandate } from "#local/customer.ts";
 import { freePort } from "#local/postgres.ts";
@@ -242,6 +244,59 @@ test("§4.4 oauth.md, ocpp.md: the metadata, a person's own token and a charger 
   expect(charger.ocpp.endpoint).toContain(`/${charger.ocpp.identity}`);
 });
 
+/** What Home Assistant is told to show: its configuration, with the templates of each address. */
+type Shown = { unique_id: string; value_template: string; availability: string; unit_of_measurement?: string };
+type Rest = { resource: string; headers: Record<string, string>; sensor: Shown[]; binary_sensor?: Shown[] };
+
+/** The value of a sensor as Home Assistant makes it of an answer; null while the sensor is unavailable. */
+function stateOf({ value_template, availability }: Shown, value_json: unknown): string | null {
+  const render = (template: string) => new Template(template).render({ value_json });
+  return /^true$/i.test(render(availability)) ? render(value_template) : null;
+}
+
+test("§4.4 home_automation.md: by curl as written, and Home Assistant shows what the API answers", async () => {
+  const [chargers, energy, position] = await follow(blocksOf("home_automation"));
+  const page = readFileSync(join(ROOT, "docs/guides/home_automation.md"), "utf8");
+  const file = readFileSync(join(ROOT, "examples/home_assistant/ere.yaml"), "utf8");
+  expect(/^```yaml\n(.*?)^```$/ms.exec(page)?.[1], "the guide has the file").toBe(file);
+
+  const secret = { tag: "!secret", resolve: (name: string) => `secret ${name}` };
+  const { rest }: { rest: Rest[] } = parse(file, { customTags: [secret] });
+  const answers: Record<string, unknown> = { "/chargers": chargers, "/energy": energy, "/ere-position": position };
+  const states: Record<string, string | null> = {};
+  for (const { resource, headers, sensor, binary_sensor = [] } of rest) {
+    expect(headers).toEqual({ Authorization: "secret ere_token" });
+    for (const shown of [...sensor, ...binary_sensor]) {
+      const state = stateOf(shown, answers[new URL(resource).pathname]);
+      if (shown.unit_of_measurement) expect(Number.parseFloat(state ?? ""), shown.unique_id).toBe(Number(state));
+      // a refusal has none of these fields
+      expect(stateOf(shown, { error: "too_many_requests" }), shown.unique_id).toBeNull();
+      states[shown.unique_id] = state;
+    }
+  }
+  expect(states).toEqual({
+    ere_is_charging: expect.stringMatching(/^false$/i),
+    ere_charger_status: chargers.chargers[0].status,
+    ere_session_energy: "0",
+    ere_session_card: "-",
+    ere_total_energy: String(energy.total_kwh),
+    ere_total: String(energy.total_ere_credits),
+    ere_paid: String(position.paid.net_eur),
+    ere_payable: String(position.payable.net_eur),
+    ere_ytd_expected: String(position.ytd_expected_eur),
+    ere_total_expected: String(position.total_expected_eur),
+    ere_unsold: String(position.unsold.ytd_ere),
+    ere_this_quarter: String(position.quarters.at(-1).ere),
+  });
+  // nobody connected a charger, a car charges, and no price is known
+  const one = (unique_id: string) => rest.flatMap((each) => each.sensor).find((each) => each.unique_id === unique_id);
+  const state = (unique_id: string, answer: unknown) => stateOf(one(unique_id) as Shown, answer);
+  expect(state("ere_charger_status", { chargers: [] })).toBeNull();
+  const charging = { chargers: [{ current_session: { kwh_so_far: 4.2, id_tag: "04A3" } }] };
+  expect([state("ere_session_energy", charging), state("ere_session_card", charging)]).toEqual(["4.2", "04A3"]);
+  expect(state("ere_total_expected", { total_expected_eur: null })).toBeNull();
+});
+
 test("§4.3 rehearse.md, ere.md: up to the first euro, by curl, exactly as written", async () => {
   const headers = { Authorization: `Bearer ${settings.PARTNER_KEY}` };
   const before = await (await fetch(`${settings.API}/partner/dashboard`, { headers })).json();
@@ -302,6 +357,7 @@ test("§9.5 every guide with commands is run here", () => {
     "ere",
     "eligibility",
     "first_call",
+    "home_automation",
     "idempotency",
     "months",
     "oauth",

@@ -7,6 +7,8 @@ import * as z from "zod";
 import { ROOT } from "#local/checkout.ts";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
+import { addConnection } from "../harness/connections.ts";
+import { giveMandate } from "../harness/mandate.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
 import { addChargingPerson, type Charging } from "./person.ts";
 
@@ -68,9 +70,9 @@ test("contract §6 a quarter is open, closed, sold once any of it is, and paid o
   const nothing = { sold_ere: 0, price_per_ere: null, revenue_eur: null, sold_at: null };
   expect(await position(one)).toMatchObject({ kwh: 400, reserved_ere: 0, sold_ere: 0 });
   expect(await quarters(one)).toEqual([
-    ["2026-Q1", { kwh: 100, ere_credits: 33.27, ...nothing, status: "closed" }],
-    ["2026-Q2", { kwh: 200, ere_credits: 66.54, ...nothing, status: "closed" }],
-    ["2026-Q3", { kwh: 100, ere_credits: 33.27, ...nothing, status: "open" }],
+    ["2026-Q1", expect.objectContaining({ kwh: 100, ere_credits: 33.27, ...nothing, status: "closed" })],
+    ["2026-Q2", expect.objectContaining({ kwh: 200, ere_credits: 66.54, ...nothing, status: "closed" })],
+    ["2026-Q3", expect.objectContaining({ kwh: 100, ere_credits: 33.27, ...nothing, status: "open" })],
   ]);
   await book("2026-Q2");
   expect(await position(one)).toMatchObject({ reserved_ere: 66.54, sold_ere: 0 });
@@ -86,21 +88,86 @@ test("contract §6 a quarter is open, closed, sold once any of it is, and paid o
     sold_at: "2026-08-14T22:00:00Z",
   };
   expect(await position(one)).toMatchObject({ reserved_ere: 46.54, sold_ere: 20 });
-  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...sold, status: "sold" }]);
+  const second = async () => (await position(one)).quarters[1];
+  expect(await second()).toMatchObject({ quarter: "2026-Q2", ...sold, status: "sold" });
   const batch = await settle();
-  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...sold, status: "paid" }]);
+  expect(await second()).toMatchObject({ ...sold, status: "paid" });
 
   // more of it is sold, and not paid yet; at 0.50 and 0.60 for an ERE
   await sell("2026-Q2", 20, 0.6, "R-2");
   const more = { ...sold, sold_ere: 40, price_per_ere: 0.55, revenue_eur: 17.6 };
-  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "sold" }]);
+  expect(await second()).toMatchObject({ ...more, status: "sold" });
   await settle();
-  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "paid" }]);
+  expect(await second()).toMatchObject({ ...more, status: "paid" });
   // what came back from the bank is not paid
   const line = (await world.linesOf(batch)).find(({ payee }) => payee === one.account_id);
   expect((await world.anna(["payout", "settle", "--failed", String(line?.line_id)])).code).toBe(0);
-  expect((await quarters(one))[1]).toEqual(["2026-Q2", { ...more, status: "sold" }]);
+  expect(await second()).toMatchObject({ ...more, status: "sold" });
   expect((await position(await person())).quarters).toMatchObject(Array(3).fill({ kwh: 0, sold_ere: 0 }));
+});
+
+test("contract §6 what is paid, payable and not sold, and what it may bring: each ERE and cent is in one place", async () => {
+  const one = await person();
+  for (const period of ["2026-01", "2026-04", "2026-05", "2026-07"]) await one.charge(period, 100_000);
+  await book("2026-Q2");
+  await sell("2026-Q2", 20, 0.5, "R-1");
+  const paid = { ere: 20, net_eur: 8, price_per_ere: 0.5 };
+  const none = { ere: 0, net_eur: 0, price_per_ere: null };
+  // 400 kWh in seven months: 57.142857 in each of five more
+  const ere = { ytd_ere: 113.08, future_ere: 95.06, ere: 208.13 };
+  // the figures are not published
+  expect(await position(one)).toMatchObject({
+    ...{ paid: none, payable: paid, reserved: none, unsold: { ...ere, ytd_forecast_net_eur: null } },
+    ...{ realized_avg_price: 0.5, indicative_price_per_ere: null, ytd_expected_eur: null, total_expected_eur: null },
+  });
+  await settle();
+  await sell("2026-Q2", 20, 0.6, "R-2");
+  await world.done("figures publish 2026");
+  // the fee of what is not booked changes; what is booked keeps its own
+  await world.row("update core.mandates set fee_pct = 10 where connection_id = $1", one.connection_id);
+  expect(await position(one)).toMatchObject({
+    effective_fee_pct: null,
+    paid,
+    payable: { ere: 20, net_eur: 9.6, price_per_ere: 0.6 },
+    unsold: {
+      ...{ ytd_ere: 93.08, future_ere: 95.06, ere: 188.13 },
+      // by quarter: 33.2694 x 0.55 = 18.30 - 1.83, 26.5388 x 0.55 = 14.60 - 2.92, and as the first
+      ytd_forecast_net_eur: 44.62,
+      // 95.055429 x 0.55 = 52.28 - 5.22
+      ...{ future_forecast_net_eur: 47.06, forecast_net_eur: 91.68 },
+    },
+    ...{ ytd_expected_eur: 62.22, total_expected_eur: 109.28 },
+    ...{ realized_avg_price: 0.55, indicative_price_per_ere: 0.55 },
+    // of Q1 and Q3
+    ...{ allocatable_ere: 93.08, pending_ere: 66.54, pending_forecast_net_eur: 32.94 },
+    ...{ forecast_is_projected: true, forecast_history_days: 212, forecast_confidence: null },
+    quarters: [
+      { ere: 33.27, unsold_ere: 33.27, realized_net_eur: 0, net_eur_by_status: { paid: 0, payable: 0 }, final: true },
+      {
+        ...{ ere: 66.54, unsold_ere: 26.54, realized_net_eur: 17.6 },
+        ...{ net_eur_by_status: { paid: 8, payable: 9.6, reserved: 0 }, final: true },
+      },
+      { unsold_ere: 33.27, realized_net_eur: 0, final: false },
+    ],
+  });
+
+  // what is to come is shared out as the past months were: a second connection without charging takes no part
+  const connection_id = await addConnection(world, one.account_id);
+  await giveMandate(world, { ...one, connection_id });
+  const { unsold } = await position(one);
+  expect(unsold).toMatchObject({ future_ere: 95.06, future_forecast_net_eur: 47.06 });
+
+  // a sale that was paid is taken back: the next sale pays the debt first, and what it pays is settled
+  await world.done("sale reverse R-1 --reason test --recover --yes");
+  expect(await position(one)).toMatchObject({
+    paid: { ere: 16.67, net_eur: 8, price_per_ere: 0.6 },
+    payable: { ere: 3.33, net_eur: 1.6, price_per_ere: 0.6 },
+  });
+  // at the turn of the year in Amsterdam it starts again
+  await world.freeze("2026-12-31T23:00:00Z");
+  expect(await position(one)).toMatchObject({
+    ...{ compliance_year: 2027, paid: none, payable: none, unsold: { ytd_ere: 0 }, quarters: [{ final: false }] },
+  });
 });
 
 test("contract §6 of a credited month the kWh count that the register accepted", async () => {

@@ -688,7 +688,7 @@ describe("contract §6 what a charger is", () => {
   });
 });
 
-test("contract §6 a card is in no table, no log, no mail and no answer, wherever a charger names it", async () => {
+test("contract §6 a card is shown to its owner while it charges, and is in no other table, no log, no mail and no answer", async () => {
   const CARD = "04D1F0CARD77";
   const idToken = { idToken: CARD, type: "ISO14443", additionalInfo: [{ additionalIdToken: CARD, type: "X" }] };
   const tags = {
@@ -718,8 +718,44 @@ test("contract §6 a card is in no table, no log, no mail and no answer, whereve
     answers.push(await tellIn(said as unknown as Said));
   expect((await sessions()).length).toBeGreaterThan(2);
   expect((await evidence()).length).toBeGreaterThan(4);
-  expect(await tablesWith(world, CARD)).toEqual([]);
+  const { rows } = await world.database.admin.query(
+    "select ended_at is null as runs, id_tag from core.ocpp_transactions where charger_id = $1 order by id",
+    [link.charger_id],
+  );
+  expect(rows.map(({ runs, id_tag }) => [runs, id_tag])).toEqual([
+    [false, null],
+    [false, null],
+    [true, CARD],
+  ]);
+  expect(await tablesWith(world, CARD)).toEqual(["core.ocpp_transactions"]);
   expect(await tablesWith(world, link.charger_id), "what is stored is found").toContain("core.charging_evidence");
+  const shown = async (token: string) => (await world.get("/chargers", token)).body.chargers[0].current_session;
+  expect(await shown(await user.token())).toMatchObject({ id_tag: CARD });
+  expect(await shown(await user.appToken()), "an application is not the owner").not.toHaveProperty("id_tag");
+  // the stop was lost: the next car has a card of its own
+  const later = { received_at: "2026-08-15T15:05:00.000Z" };
+  const other = { idTag: "04OTHER77" };
+  const { payload } = await tell(sent(started("13:00", 9000, other), later));
+  expect(await tablesWith(world, CARD)).toEqual([]);
+  expect(await shown(await user.token())).toMatchObject({ id_tag: other.idTag });
+  await tell(
+    sent(stopped(payload.transactionId, "14:00", 9500, other), later),
+    sent(started("13:00", 9000, other), later),
+  );
+  expect(await tablesWith(world, other.idTag), "a start that comes again is of a charge that ended").toEqual([]);
+  // and a charger that is silent for two days
+  const two = { transactionInfo: { transactionId: "t-2" } };
+  await tell2(
+    sent(event("Started", "15:00", [], two), later),
+    sent(event("Updated", "15:01", [], { ...two, idToken }), later),
+  );
+  expect(await shown(await user.token())).toMatchObject({ id_tag: CARD });
+  await world.row(
+    "update core.chargers set last_seen_at = private.now() - interval '49 hours' where id = $1",
+    link.charger_id,
+  );
+  await world.row("select private.forget_silent_cards()");
+  expect(await tablesWith(world, CARD)).toEqual([]);
   for (const said of [answers, world.log, await world.mails()]) expect(JSON.stringify(said)).not.toContain(CARD);
 });
 

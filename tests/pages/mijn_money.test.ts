@@ -1,6 +1,7 @@
 // The first of a customer's own pages: what they got and may expect, and how far they are, by whom.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { createAccount } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -29,6 +30,18 @@ const steps = (page: string) =>
   [...page.matchAll(/<li class="(done|now|yours|later|ended)"[^>]*><strong>([^<]*)/g)].map(
     ([, state, name]) => `${name}: ${state}`,
   );
+/** A personal token of a customer. */
+async function tokenOf({ user_id }: Customer): Promise<string> {
+  const token = `${world.environment.config.KEY_PREFIX}_pat_${newSecret()}`;
+  await world.row(
+    `insert into core.personal_tokens (user_id, name, token_hash, last4, scopes)
+     values ($1, 'Home', decode($2, 'hex'), $3, '{energy:read}') returning 1`,
+    user_id,
+    hashSecret(token),
+    token.slice(-4),
+  );
+  return token;
+}
 /** What ERE brought on average, for the customers of the service. */
 const publish = (price: string | null) =>
   world.row(
@@ -102,6 +115,17 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(total).toBe(`± ${whole}`);
     expect(page, "the rows may add up to a little more, or less").toContain("Wij ronden elk kwartaal af, ");
     expect(page).toMatch(/komt u in 2026 uit op ongeveer € \d+ \([\d.]+ ERE\)/);
+    const {
+      paid: settled,
+      payable,
+      unsold,
+      ...position
+    } = (await world.get("/ere-position", await tokenOf(paid))).body;
+    const inCents = (euro: number) => Math.round(euro * 100);
+    expect(inCents(settled.net_eur + payable.net_eur), "a program reads what the page shows").toBe(cents(got));
+    expect(inCents(unsold.ytd_forecast_net_eur)).toBe(cents(estimate));
+    expect(inCents(position.ytd_expected_eur)).toBe(cents(whole));
+    expect(page).toContain(`komt u in 2026 uit op ongeveer € ${Math.round(position.total_expected_eur)} (`);
     const before = main(await read("/earnings?year=2025"));
     expect(before, "nothing counts before 2026").not.toContain("voor wat u in 2025");
     expect([before.includes("0,00 ERE"), before.includes("Er telt voor 2025 niets mee")], "no zeroes").toEqual([

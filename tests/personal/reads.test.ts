@@ -57,6 +57,7 @@ describe("§4.4 GET /chargers", () => {
           connection_type: "ocpp",
           status: "offline",
           mid_certified: true,
+          mid_eligible: true,
           is_charging: false,
         },
       ],
@@ -102,10 +103,13 @@ describe("§4.4 GET /chargers", () => {
     expect((await get("/chargers")).chargers).toMatchObject([{ status }]);
   });
 
-  test("newest first; a removed one is not listed", async () => {
+  test("oldest first, and null while nobody knows its model; a removed one is not listed", async () => {
     await world.freeze("2026-08-15T13:00:00Z");
     const second = await addCharger(world, user, { nickname: "Tuin", mid_eligible: null });
-    expect((await get("/chargers")).chargers.map(({ id }: { id: string }) => id)).toEqual([second, charger]);
+    expect((await get("/chargers")).chargers).toMatchObject([
+      { id: charger, mid_certified: true, mid_eligible: true },
+      { id: second, mid_certified: false, mid_eligible: null },
+    ]);
     await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", second);
     expect((await get("/chargers")).chargers).toHaveLength(1);
   });
@@ -132,31 +136,32 @@ describe("§4.4 GET /sessions", () => {
       s.status,
       s.ere_credits,
       s.flags,
+      s.counts_for_ere,
     ]);
     expect(shown).toEqual([
-      ["2026-08-15T11:00:00Z", null, 0.01, "charging", null, []],
-      ["2026-03-03T12:00:00Z", "2026-03-03T13:00:00Z", 0, "completed", null, ["negative"]],
-      ["2026-03-02T12:00:00Z", "2026-03-02T13:00:00Z", 10, "completed", null, []],
+      ["2026-08-15T11:00:00Z", null, 0.01, "charging", null, [], false],
+      ["2026-03-03T12:00:00Z", "2026-03-03T13:00:00Z", 0, "completed", null, ["negative"], false],
+      ["2026-03-02T12:00:00Z", "2026-03-02T13:00:00Z", 10, "completed", null, [], false],
       // 10.006 kWh x 0.332694
-      ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z", 10.01, "completed", 3.33, []],
-      ["2025-12-31T12:00:00Z", "2025-12-31T13:00:00Z", 10, "completed", null, []],
+      ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z", 10.01, "completed", 3.33, [], true],
+      ["2025-12-31T12:00:00Z", "2025-12-31T13:00:00Z", 10, "completed", null, [], false],
     ]);
     expect(sessions[2]).toMatchObject({ charger_id: unmetered, charger_nickname: "Tuin" });
   });
 
   test("without a mandate no session has credits; one that came after its month was booked has none", async () => {
     await ingest(world, session("2026-03-01"));
-    expect((await get("/sessions")).sessions).toMatchObject([{ ere_credits: null }]);
+    expect((await get("/sessions")).sessions).toMatchObject([{ ere_credits: null, counts_for_ere: false }]);
     await giveMandate(world, user);
-    expect((await get("/sessions")).sessions).toMatchObject([{ ere_credits: 3.33 }]);
+    expect((await get("/sessions")).sessions).toMatchObject([{ ere_credits: 3.33, counts_for_ere: true }]);
     await world.row(
       "update core.delivered_months set status = 'registered' where connection_id = $1",
       user.connection_id,
     );
     await ingest(world, session("2026-03-02"));
     expect((await get("/sessions")).sessions).toMatchObject([
-      { ere_credits: null, flags: ["after_lock"] },
-      { ere_credits: 3.33, flags: [] },
+      { ere_credits: null, counts_for_ere: false, flags: ["after_lock"] },
+      { ere_credits: 3.33, counts_for_ere: true, flags: [] },
     ]);
   });
 
@@ -236,7 +241,10 @@ describe("§4.4 GET /sessions", () => {
 
 describe("§4.4 GET /energy", () => {
   test("it answers an empty list while there is nothing", async () => {
-    expect(await get("/energy")).toEqual({ total_kwh: 0, total_ere_credits: 0, total_sessions: 0, months: [] });
+    expect(await get("/energy")).toEqual({
+      ...{ total_kwh: 0, total_ere_credits: 0, total_sessions: 0 },
+      ...{ total_kwh_all: 0, total_sessions_all: 0, months: [] },
+    });
   });
 
   test("adds up all chargers by Dutch month, newest first; credits where MID and mandate hold", async () => {
@@ -255,9 +263,11 @@ describe("§4.4 GET /energy", () => {
       total_kwh: 41,
       total_ere_credits: 6.66,
       total_sessions: 4,
+      total_kwh_all: 41,
+      total_sessions_all: 4,
       months: [
-        { month: "2026-02", kwh: 21, ere_credits: 6.66, sessions: 3 },
-        { month: "2025-12", kwh: 20, ere_credits: 0, sessions: 1 },
+        { month: "2026-02", kwh: 21, ere_credits: 6.66, sessions: 3, kwh_all: 21, sessions_all: 3 },
+        { month: "2025-12", kwh: 20, ere_credits: 0, sessions: 1, kwh_all: 20, sessions_all: 1 },
       ],
     });
   });
@@ -281,7 +291,7 @@ describe("§4.4 GET /energy", () => {
       user.connection_id,
     );
     await ingest(world, session("2026-03-01", { wh: 4000 }));
-    expect((await get("/energy")).months).toEqual([{ month: "2026-03", kwh: 4, ere_credits: 3.33, sessions: 1 }]);
+    expect((await get("/energy")).months).toMatchObject([{ month: "2026-03", kwh: 4, ere_credits: 3.33, sessions: 1 }]);
     // and after the mandate ended
     await world.row("update core.mandates set status = 'revoked' where connection_id = $1", user.connection_id);
     expect((await get("/energy")).months).toMatchObject([{ ere_credits: 3.33 }]);
@@ -294,19 +304,51 @@ describe("§4.4 GET /ere-position", () => {
     Array.from({ length: 10 }, (_, n) => session(`${month}-${String(n + 1).padStart(2, "0")}`, { wh: amount * 100 }));
 
   test("nothing yet: this year's quarters so far, all zero", async () => {
-    const quarter = { kwh: 0, ere_credits: 0, sold_ere: 0, price_per_ere: null, revenue_eur: null, sold_at: null };
-    expect(await get("/ere-position")).toEqual({
+    const quarter = {
+      ...{ kwh: 0, ere_credits: 0, ere: 0, sold_ere: 0, unsold_ere: 0, price_per_ere: null, revenue_eur: null },
+      ...{ realized_net_eur: 0, net_eur_by_status: { paid: 0, payable: 0, reserved: 0 }, sold_at: null },
+    };
+    const none = { ere: 0, net_eur: 0, price_per_ere: null };
+    const nothing = {
+      compliance_year: 2026,
+      effective_fee_pct: null,
+      paid: none,
+      payable: none,
+      reserved: none,
+      unsold: {
+        ...{ ere: 0, ytd_ere: 0, future_ere: 0 },
+        ...{ forecast_net_eur: 0, ytd_forecast_net_eur: 0, future_forecast_net_eur: 0 },
+      },
+      ytd_expected_eur: 0,
+      total_expected_eur: 0,
+      realized_avg_price: null,
+      indicative_price_per_ere: null,
+      allocatable_ere: 0,
+      pending_ere: 0,
+      pending_forecast_net_eur: 0,
+      forecast_is_projected: false,
+      forecast_history_days: 0,
+      forecast_confidence: null,
+    };
+    const expected = {
       year: 2026,
       kwh: 0,
       renewable_share: 0.505,
       reserved_ere: 0,
       sold_ere: 0,
       forecast_ere: 0,
+      ...nothing,
       quarters: [
-        { quarter: "2026-Q1", status: "closed", ...quarter },
-        { quarter: "2026-Q2", status: "closed", ...quarter },
-        { quarter: "2026-Q3", status: "open", ...quarter },
+        { quarter: "2026-Q1", status: "closed", final: true, ...quarter },
+        { quarter: "2026-Q2", status: "closed", final: true, ...quarter },
+        { quarter: "2026-Q3", status: "open", final: false, ...quarter },
       ],
+    };
+    expect(await get("/ere-position")).toEqual(expected);
+    await giveMandate(world, user);
+    expect(await get("/ere-position"), "who signed and has not charged yet knows the fee").toEqual({
+      ...expected,
+      effective_fee_pct: 20,
     });
   });
 
@@ -315,8 +357,15 @@ describe("§4.4 GET /ere-position", () => {
     // counted from May on: 60, 0 (June), 30 in three complete months, and 10 so far in August
     await ingest(world, ...kwh("2026-05", 60), ...kwh("2026-07", 30), session("2026-08-02"));
     // (60 + 0 + 30) / 3 = 30 a month: 20 more this month, 4 x 30 after it
+    const unpriced = { forecast_net_eur: null, ytd_forecast_net_eur: null, future_forecast_net_eur: null };
     expect(await get("/ere-position")).toMatchObject({
       kwh: 100,
+      // 100 kWh so far, 140 to come
+      unsold: { ere: 79.85, ytd_ere: 33.27, future_ere: 46.58, ...unpriced },
+      ...{ allocatable_ere: 33.27, pending_ere: 33.27, pending_forecast_net_eur: null },
+      ...{ ytd_expected_eur: null, total_expected_eur: null, indicative_price_per_ere: null },
+      // May, June and July
+      ...{ forecast_is_projected: true, forecast_history_days: 92, effective_fee_pct: 20 },
       reserved_ere: 0, // the register has credited nothing yet
       forecast_ere: Math.round((100 + 20 + 120) * 33.2694) / 100,
       quarters: [
@@ -331,16 +380,24 @@ describe("§4.4 GET /ere-position", () => {
       user.id,
     );
     // the whole months before it stay, and nothing is added to them
-    expect(await get("/ere-position")).toMatchObject({ kwh: 90, forecast_ere: Math.round(90 * 33.2694) / 100 });
+    expect(await get("/ere-position")).toMatchObject({
+      ...{ kwh: 90, forecast_ere: Math.round(90 * 33.2694) / 100, forecast_is_projected: false },
+      ...{ forecast_history_days: 0, unsold: { ere: 29.94, future_ere: 0, future_forecast_net_eur: 0 } },
+    });
   });
 
   test("a first month has no average yet: the forecast is what counts so far; a good month is not cut down", async () => {
     await giveMandate(world, user);
     await ingest(world, session("2026-08-02"));
-    expect(await get("/ere-position")).toMatchObject({ kwh: 10, forecast_ere: 3.33 });
+    const unprojected = { forecast_is_projected: false, forecast_history_days: 0 };
+    expect(await get("/ere-position")).toMatchObject({ kwh: 10, forecast_ere: 3.33, ...unprojected });
     await ingest(world, session("2026-07-02", { wh: 5000 }));
     // average 5, this month has 10 already: 15 + 4 x 5
-    expect(await get("/ere-position")).toMatchObject({ forecast_ere: Math.round(35 * 33.2694) / 100 });
+    const projected = { forecast_ere: Math.round(35 * 33.2694) / 100, forecast_is_projected: true };
+    expect(await get("/ere-position")).toMatchObject({ ...projected, forecast_history_days: 31 });
+    // what it charged counts, and what the connection may charge is still expected
+    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", charger);
+    expect(await get("/ere-position")).toMatchObject(projected);
   });
 
   test("without a mandate nothing counts, however much was charged", async () => {
@@ -359,7 +416,9 @@ describe("§4.4 GET /ere-position", () => {
     await ingest(world, ...kwh("2026-05", 100));
     await world.freeze(now);
     const body = await get("/ere-position");
-    expect([body.year, body.quarters.length, body.kwh]).toEqual([year, quarters, counted]);
+    expect([body.year, body.compliance_year, body.quarters.length, body.kwh]).toEqual([year, year, quarters, counted]);
+    const [current] = body.quarters.filter(({ final }: { final: boolean }) => !final);
+    expect(current.quarter).toBe(`${year}-Q${quarters}`);
     expect(body.renewable_share).toBe(year === 2026 ? 0.505 : null);
   });
 
@@ -374,6 +433,9 @@ describe("§4.4 GET /ere-position", () => {
       year: 2027,
       kwh: 0,
       forecast_ere: Math.round(11 * 10 * perKwh * 100) / 100,
+      // of the mandate, because nothing of this year counts yet
+      ...{ effective_fee_pct: 20, forecast_history_days: 365, unsold: { ytd_ere: 0, ytd_forecast_net_eur: 0 } },
+      ...{ ytd_expected_eur: 0, total_expected_eur: null },
     });
   });
 });

@@ -135,5 +135,9 @@ describe("contract §8 what belongs to a partner", () => {
       .filter((name) => !withheld.includes(name) && !/postal_code|ean_code/.test(name));
     expect(suspect.sort()).toEqual(NO_SECRETS.toSorted());
     expect(withheld.length).toBeGreaterThan(25);
+    expect(
+      parts.filter(({ columns }) => columns.includes("id_tag")),
+      "a card is in no export",
+    ).toEqual([]);
   });
 });

@@ -40,6 +40,10 @@ export const CHAPTERS: readonly Chapter[] = [
         "Charging sessions with meter readings: names of chargers, evidence, what counts, reading back.",
       ),
       guide("ocpp", "A homeowner's charger connects by itself: address, password, what to see."),
+      guide(
+        "home_automation",
+        "A person's charger, kWh and ERE in Home Assistant or any program, and what each number means.",
+      ),
       guide("ocpi", "A CPO's platform sends its CDRs by OCPI 2.2.1, or lets us read them."),
       guide("oauth", "Act for a person: consent, codes, tokens, scopes; and a person's own tokens."),
       {

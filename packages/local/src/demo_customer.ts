@@ -149,8 +149,8 @@ async function addCharger(
   const { nickname, brand, model, power_kw, hour, every, wh } = charger;
   const { rows } = await client.query<{ id: string }>(
     `insert into core.chargers
-       (partner_id, account_id, connection_id, owner_id, user_id, catalog_charger_id, brand, mid_eligible, nickname, connection_type, power_kw)
-     select c.partner_id, c.account_id, c.id, c.owner_id, $1, m.id, m.brand, m.mid_meter, $3, 'ocpp', $6
+       (partner_id, account_id, connection_id, owner_id, user_id, catalog_charger_id, brand, mid_eligible, nickname, connection_type, power_kw, created_at)
+     select c.partner_id, c.account_id, c.id, c.owner_id, $1, m.id, m.brand, m.mid_meter, $3, 'ocpp', $6, clock_timestamp()
        from core.connections c, core.charger_models m where c.id = $2 and m.brand = $4 and m.model = $5 returning id`,
     [user_id, connection_id, nickname, brand, model, power_kw],
   );

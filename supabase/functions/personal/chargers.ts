@@ -24,12 +24,12 @@ const newPassword = (length = LONGEST) =>
 export const listChargers = endpoint(
   {
     id: "listChargers",
-    summary: "List your chargers, with the current session at each",
+    summary: "List your chargers, oldest first, with the current session at each",
     caller: { kind: "user", scope: "chargers:read" },
     limit: "user",
     sql: ["list_own_chargers"],
     response: z
-      .object({ chargers: z.array(Charger).meta({ description: "Your chargers" }) })
+      .object({ chargers: z.array(Charger).meta({ description: "Your chargers, oldest first" }) })
       .meta({ id: "ChargerList" }),
     errors: [],
     failure: "list_failed",

@@ -2,6 +2,12 @@ import { Month } from "#shared/endpoints/responses/energy.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
+/** Programs written for services that count MID chargers apart look for the names with _all. */
+const EnergyMonth = Month.extend({
+  kwh_all: z.number().meta({ description: "kWh of all your chargers: the same as `kwh`" }),
+  sessions_all: z.int().meta({ description: "Sessions of all your chargers: the same as `sessions`" }),
+});
+
 export const getEnergy = endpoint(
   {
     id: "getEnergy",
@@ -20,7 +26,11 @@ export const getEnergy = endpoint(
         total_kwh: z.number().meta({ description: "kWh of all months" }),
         total_ere_credits: z.number().meta({ description: "ERE of all months" }),
         total_sessions: z.int().meta({ description: "Completed sessions of all months" }),
-        months: z.array(Month).meta({ description: "The months" }),
+        total_kwh_all: z.number().meta({ description: "kWh of all your chargers: the same as `total_kwh`" }),
+        total_sessions_all: z
+          .int()
+          .meta({ description: "Sessions of all your chargers: the same as `total_sessions`" }),
+        months: z.array(EnergyMonth).meta({ description: "The months" }),
       })
       .meta({ id: "Energy" }),
     errors: [],

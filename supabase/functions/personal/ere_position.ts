@@ -15,7 +15,10 @@ export const getErePosition = endpoint(
       "is still in force. A quarter is `open` while it " +
       "lasts and `closed` after it. It is `sold` once any of it is sold, and `paid` once we have paid you for " +
       "everything sold. `revenue_eur` is your part of the sales, after the fee; `price_per_ere` is the price before " +
-      "the fee.",
+      "the fee. The numbers are those of your own pages. Money is in euros with two decimals, after the fee. What is " +
+      "sold is in `paid` or `payable`. What counts and is not sold is in `unsold`: so far (`ytd_`), for the rest of " +
+      "the year (`future_`), and both. What it may bring is an estimate at the last average price that we published; " +
+      "it is null if there are such ERE and we published no price.",
     caller: { kind: "user", scope: "energy:read" },
     limit: "user",
     sql: ["get_ere_position"],

@@ -8,7 +8,7 @@ import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
 import { addressOf, nameOf } from "./mandates.ts";
 import type { Account, Earned, Earnings, Payout } from "./model.ts";
-import { estimated, kindsOf, partsOf, percent, settles, sum } from "./money.ts";
+import { kindsOf, partsOf, percent, settles, sum } from "./money.ts";
 import { leftOut } from "./months.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
@@ -102,17 +102,14 @@ function broughtBy(frame: MijnFrame, { year, quarters, accounts }: Earnings, via
   return html`<p class="amount"><strong>${all}</strong> ${via ? words.brought_net(year) : words.brought(year)}<br><span class="quiet">${[...parts, ...(unknown ? [overview.unknown_rest] : [])].join(", ")}</span></p>`;
 }
 
-/** What the year may bring in all, in euro where one price and one fee are known for it. */
-function forecast(frame: MijnFrame, { year, position: { forecast_ere }, quarters, accounts }: Earnings): Html {
+/** What the year may bring in all, in euro where a price is known. */
+function forecast(
+  frame: MijnFrame,
+  { year, position: { forecast_ere, total_expected_eur }, accounts }: Earnings,
+): Html {
   if (!forecast_ere || !accounts.some(({ checklist }) => checklist.mandate_signed)) return html``;
   const words = WORDS[frame.locale].earnings;
-  const [one, ...others] = new Map(
-    quarters.flatMap(({ unsold }) => unsold).map((each) => [`${each.price_per_ere_eur} ${each.fee_pct}`, each]),
-  ).values();
-  const { paid, waits, estimated: expected } = partsOf(quarters);
-  const ere = Math.max(forecast_ere - quarters.reduce((all, quarter) => all + quarter.ere, 0), 0);
-  const more = one && others.length === 0 ? estimated({ ...one, ere }) : null;
-  const euro = more === null ? null : inEuro(Math.round(sum([paid, waits, expected, more])), frame.locale);
+  const euro = total_expected_eur === null ? null : inEuro(Math.round(total_expected_eur), frame.locale);
   return html`<p>${words.forecast(inNumbers(frame, forecast_ere), year, euro?.replace(/[.,]00$/, "") ?? null)}</p>`;
 }
 

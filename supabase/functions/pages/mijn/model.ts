@@ -17,8 +17,16 @@ export type { Charger, ChargingSession, Token };
 const Month = EnergyMonth.extend({ month: z.string() });
 export type Month = z.output<typeof Month>;
 
-/** ERE that are not sold, which may bring the last average price of their tenant, null before its first sale, less the mandate's fee. */
-const Unsold = z.object({ ere: z.number(), price_per_ere_eur: z.number().nullable(), fee_pct: z.number() });
+/**
+ * ERE that are not sold. `net_eur` is what they may bring at the last average price of their tenant, less the mandate's fee. Both are
+ * null before the first sale.
+ */
+const Unsold = z.object({
+  ere: z.number(),
+  price_per_ere_eur: z.number().nullable(),
+  fee_pct: z.number(),
+  net_eur: z.number().nullable(),
+});
 export type Unsold = z.output<typeof Unsold>;
 
 const Connection = z.object({

@@ -1,6 +1,5 @@
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { bars } from "../kit/bars.ts";
-import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { typicalYield } from "../kit/offer.ts";
@@ -24,17 +23,11 @@ export const percent = ({ words }: MijnFrame, pct: number): string =>
 export const sum = (values: readonly number[]) =>
   Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
 
-/** What may come of ERE; null where no price is known. */
-export function estimated({ ere, price_per_ere_eur: price, fee_pct }: Unsold): number | null {
-  if (ere < 0.01) return 0;
-  return price === null ? null : estimateOf([ere, price], fee_pct).net;
-}
-
-const estimateFor = (unsold: readonly Unsold[]): number => sum(unsold.map((each) => estimated(each) ?? 0));
+const estimateFor = (unsold: readonly Unsold[]): number => sum(unsold.map(({ net_eur }) => net_eur ?? 0));
 
 /** The euro of quarters, and whether some of it is not known yet. */
 export function partsOf(quarters: readonly Earned[]) {
-  const estimates = quarters.flatMap(({ unsold }) => unsold.map(estimated));
+  const estimates = quarters.flatMap(({ unsold }) => unsold.map(({ net_eur }) => net_eur));
   return {
     paid: sum(quarters.flatMap(({ net_eur, unpaid_eur }) => [net_eur, -unpaid_eur])),
     waits: sum(quarters.map(({ unpaid_eur }) => unpaid_eur)),

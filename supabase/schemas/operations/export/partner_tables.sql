@@ -48,7 +48,9 @@ as $$
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
-      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') a
+      where a.attrelid = h.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+        -- a card is for its owner's eyes
+        and a.attname <> 'id_tag') a
    group by h.oid, h.relname, h.condition
 $$;
 

@@ -97,7 +97,9 @@ begin
     when 'invitations_purged' then done := private.sweep('invitations');
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
-    when 'charges_given_up' then done := private.give_up_charges();
+    when 'charges_given_up' then
+      done := private.give_up_charges();
+      perform private.forget_silent_cards();
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();

@@ -9,11 +9,12 @@ begin
 end $$;
 comment on function api.get_profile(jsonb) is 'GET /profile: {email, name}.';
 
--- The chargers of this transaction's person, newest first, each with its running session.
+-- The chargers of this transaction's person, oldest first, each with its running session. The card is for their own
+-- eyes: an application does not see it.
 create function private.own_chargers() returns json
 language sql stable
 as $$
-  select coalesce(json_agg(json_strip_nulls(json_build_object(
+  select coalesce(json_agg(jsonb_strip_nulls(jsonb_build_object(
            'id', h.id,
            'nickname', private.charger_name(h),
            'connection_type', h.connection_type,
@@ -21,20 +22,26 @@ as $$
            'status', case when h.last_seen_at > private.now() - interval '3 minutes' then 'online' else 'offline' end,
            'mid_certified', h.mid_eligible is true,
            'is_charging', coalesce(s.status = 'charging', false),
-           'current_session', case when s.id is not null then json_build_object(
-             'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2)) end,
+           'current_session', case when s.id is not null then jsonb_build_object(
+             'id', s.id, 'started_at', private.iso(s.started_at), 'kwh_so_far', round(s.wh / 1000.0, 2),
+             'id_tag', case when private.client_id() is null then t.id_tag end) end,
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
            'password_refused_at',
                case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at)
                     end,
            'latest_meter_wh', h.latest_meter_wh,
-           'meter_updated_at', private.iso(h.meter_updated_at))) order by h.created_at desc, h.id desc), '[]')
+           'meter_updated_at', private.iso(h.meter_updated_at)))
+           || jsonb_build_object('mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
     from core.chargers h
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
        order by s.started_at desc, s.id limit 1) s on true
+    left join lateral (
+      select t.id_tag from core.ocpp_transactions t
+       where t.partner_id = h.partner_id and t.charger_id = h.id and t.ended_at is null
+         and s.source = 'ocpp' and s.external_id = coalesce(t.source_id, '1.6:' || t.id) limit 1) t on true
    where h.user_id = private.user_id() and h.status = 'active'
 $$;
 
@@ -46,7 +53,7 @@ begin
   return json_build_object('chargers', private.own_chargers());
 end $$;
 comment on function api.list_own_chargers(jsonb) is
-  'GET /chargers: {chargers}, newest first, each with its running session.';
+  'GET /chargers: {chargers}, oldest first, each with its running session.';
 
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer

@@ -13,6 +13,7 @@ as $$
     'status', session.status,
     'ere_credits', case when h.mid_eligible and session.counted and session.flags = '{}'
                         then round(session.wh / 1000.0 * m.ere_per_kwh, 2) end,
+    'counts_for_ere', h.mid_eligible is true and session.counted and session.flags = '{}' and m.period is not null,
     'flags', session.flags)
     from core.chargers h
     left join core.counted_months m

@@ -31,6 +31,7 @@ create table core.ocpp_transactions (
   owner_id       uuid        not null default private.owner_id(),
   source_id      text,
   connector      int,
+  id_tag         text,
   source_started_at timestamptz,
   started_at     timestamptz,
   first_at       timestamptz not null,
@@ -62,6 +63,9 @@ comment on column core.ocpp_transactions.id is
   'the external id 1.6:<id>.';
 comment on column core.ocpp_transactions.source_id is
   'The transactionId that a charger of OCPP 2.0.1 gave; null for 1.6.';
+comment on column core.ocpp_transactions.id_tag is
+  'The card, for the owner to see while the car charges. Dropped at the end, at the next start of the connector, and '
+  'by private.forget_silent_cards.';
 comment on column core.ocpp_transactions.source_started_at is
   'The start by the clock of a 1.6 charger, by which a repeated StartTransaction is recognized.';
 comment on column core.ocpp_transactions.first_at is 'The earliest message.';

@@ -188,7 +188,8 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set connector = known.connector, started_at = known.started_at, first_at = known.first_at,
+     set id_tag = case when known.ended_at is null then known.id_tag end,
+         connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
          begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
          own_values = known.own_values,
@@ -294,11 +295,13 @@ begin
    order by t.id desc limit 1;
   if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
-                                        first_at, meter_start_wh, clock)
+                                        first_at, meter_start_wh, clock, id_tag)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
             (said ->> 'told')::timestamptz,
-            (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock')
+            (said ->> 'at')::timestamptz, (said ->> 'at')::timestamptz, (said ->> 'meter_wh')::bigint, said ->> 'clock',
+            said ->> 'id_tag')
     returning * into known;
+    perform private.forget_ocpp_cards(known);
   end if;
   return known;
 end $$;
@@ -396,7 +399,9 @@ begin
   known := private.merge_ocpp_readings(charger, known, readings, true);
   known.connector := coalesce(known.connector, (said ->> 'connector')::int);
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
+  known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
+    perform private.forget_ocpp_cards(known) where known.started_at is null;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;

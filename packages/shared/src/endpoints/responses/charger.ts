@@ -16,12 +16,24 @@ export const Charger = z
     connection_type: ConnectionType.meta({ description: "How it is connected" }),
     status: ChargerStatus,
     mid_certified,
+    mid_eligible: z.boolean().nullable().meta({
+      description: "Whether its model has a MID meter; null while we do not know its model",
+    }),
     is_charging: z.boolean().meta({ description: "Whether a car is charging now" }),
     current_session: z
       .object({
         id: z.guid().meta({ description: "The session's id; it never changes" }),
         started_at: instant().meta({ description: "When it began" }),
         kwh_so_far: z.number().meta({ description: "kWh until now" }),
+        id_tag: z
+          .string()
+          .optional()
+          .meta({
+            description:
+              "The card that started it, if the charger told one. Only your own token reads it, not an application's. " +
+              "We drop it when the session ends",
+            example: "04A3B2C1D4E5F6",
+          }),
       })
       .optional()
       .meta({ description: "While a car is connected; null otherwise" }),

@@ -15,6 +15,9 @@ export const ChargingSession = z
     ere_credits: z.number().nullable().meta({
       description: "Null if the session earns none: no MID meter, no mandate, not completed, or flagged",
     }),
+    counts_for_ere: z.boolean().meta({
+      description: "Whether its kWh are in the total of a month that counts toward ERE",
+    }),
     flags: z.array(z.string()).meta({
       description:
         "Why the session does not count: negative, ends_before_start, wrong_clock, too_long (31 days), " +

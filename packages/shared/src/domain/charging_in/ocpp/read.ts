@@ -32,7 +32,7 @@ type Boot = {
 export type Happening =
   | { kind: "boot"; boot: Boot }
   /** 1.6 StartTransaction; its transaction gets an id, whatever it lacks: its stop must find it. */
-  | ({ kind: "start"; connector: number; meter_wh: number | null } & Moment)
+  | ({ kind: "start"; connector: number; meter_wh: number | null; id_tag: string | null } & Moment)
   /** Values outside a transaction event. `transaction`: as the charger named it, null if it did not. */
   | ({ kind: "values"; connector: number; transaction: string | null } & Readings)
   /** 1.6 StopTransaction. */
@@ -44,6 +44,7 @@ export type Happening =
       type: "Started" | "Updated" | "Ended";
       connector: number | null;
       readings: Readings;
+      id_tag: string | null;
     } & Moment);
 
 export type Reading = {
@@ -103,6 +104,7 @@ function startOf(payload: Fields, moment: Moment): What {
     kind: "start",
     connector: countOf(payload.connectorId, 1, 100) ?? 1,
     meter_wh,
+    id_tag: label(payload.idTag),
     ...moment,
   } as const;
   return meter_wh === null ? { happened, unusable: "meterStart" } : { happened };
@@ -115,7 +117,10 @@ function eventOf(payload: Fields, moment: Moment, { received_at, live }: Message
   if (!type) return { unusable: "eventType" };
   const connector = countOf(objectOf(payload.evse).id, 1, 100);
   const readings = readingsOf(payload.meterValue, received_at, live);
-  return { happened: { kind: "event", transaction: storedId(transaction), type, connector, readings, ...moment } };
+  const id_tag = label(objectOf(payload.idToken).idToken);
+  return {
+    happened: { kind: "event", transaction: storedId(transaction), type, connector, readings, id_tag, ...moment },
+  };
 }
 
 function valuesOf(protocol: Protocol, payload: Fields, { received_at, live }: Message): What | null {
