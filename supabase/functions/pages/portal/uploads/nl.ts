@@ -162,6 +162,7 @@ export const nl = {
     session_id_reused: "Dit sessienummer is van een andere laadbeurt.",
     too_many_cells:
       "Deze regel heeft meer cellen dan er kolommen zijn. Zet aanhalingstekens om een getal met een komma, of gebruik puntkomma's.",
+    other_headings: "Deze regel staat in een tabel eronder, met andere kopjes. Stuur die tabel in een eigen bestand.",
     two_digit_year: "Het jaartal heeft twee cijfers. Schrijf het met vier.",
     rounded_ean:
       "Excel heeft de EAN afgerond. Maak de kolom op als tekst, vul alle 18 cijfers in en kies het bestand opnieuw.",

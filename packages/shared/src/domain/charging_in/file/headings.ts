@@ -115,9 +115,9 @@ const WEAK = new Set(
 );
 /** Words by which numbers are no energy of a charge, also inside longer words. */
 const OTHER_WORDS =
-  /prijs|price|preis|kost|cost|tarief|tariff|tarif|bedrag|betrag|vergoeding|reimburse|belasting|omzet|revenue|vermogen|leistung|procent|percent|prozent|capacit|kapazit|limiet|kilometer|odometer|afstand|distance|temperat|uitstoot|emiss|forecast|prognos/;
+  /prijs|price|preis|kost|cost|tarief|tariff|tarif|bedrag|betrag|vergoeding|reimburse|belasting|omzet|revenue|vermogen|leistung|procent|percent|prozent|capacit|kapazit|limiet|kilometer|odometer|afstand|distance|temperat|uitstoot|emiss|forecast|prognos|request|gevraagd|angefordert|remain|resterend|expected|verwacht|planned|gepland|geplant|teruglever|einspeis|export|ontlad|entlad|discharg/;
 const OTHER_NAMES = new Set(
-  "per pro je fee fees btw vat mwst valuta currency euros power kw soc co2 ghg accu battery batterij batterie limit max min maximum minimum target doel budget".split(
+  "per pro je rate fee fees btw vat mwst valuta currency euros power kw soc co2 ghg accu battery batterij batterie limit max min maximum minimum target doel budget".split(
     " ",
   ),
 );
@@ -128,9 +128,13 @@ const METER = /meter|teller|zahler|counter|stand|reading/;
 const BEGIN = /begin|start|anfang/;
 const END = /eind|end|stop/;
 
+/** Where energy came from, or went to: a part of a charge, where another column has all of it. */
+const PART =
+  /^(?:solar|pv|zon|zonne.*|sonne.*|sun|grid|net|netz|net(?:z)?strom|netstroom|home|huis|haus|surplus|overschot|uberschuss)$/;
+
 /** What a bracket may say without changing what the column is. */
 const REMARK =
-  /^(?:[dmyjuhst]{1,4}(?:[-/.: ,]+[dmyjuhst]{1,4})*|lokaal|lokale tijd|local|local time|nl|datum|date|tijd|time|datum en tijd|date and time|ortszeit)$/;
+  /^(?!m{1,2}:s)(?:[dmyjuhst]{1,4}(?:[-/.: ,]+[dmyjuhst]{1,4})*|lokaal|lokale tijd|local|local time|nl|datum|date|tijd|time|datum en tijd|date and time|ortszeit)$/;
 const ZONE = /^(?:utc|gmt|z|cet|cest|met|mest|(?:utc|gmt)?[+-]\d[\d:]*|[a-z]+\/[a-z_/]+)$/;
 
 /** What a heading says. */
@@ -145,6 +149,8 @@ export type Heading = {
   timeUnit: number | null;
   /** Another heading of the same field outdoes it. */
   isWeak: boolean;
+  /** It names a part of the energy, such as what came from the sun. */
+  isPart: boolean;
 };
 
 /** Lower case without accents. */
@@ -159,11 +165,12 @@ export function readHeading(written: string): Heading {
     zone: null,
     timeUnit: null,
     isWeak: false,
+    isPart: false,
   };
   if (!written || written.length > 120) return heading;
   const text = written.normalize("NFKC");
   // also where words are joined: totalConsumptionkWh
-  const joined = /[a-z](kWh|KWh|KWH|MWh|Wh|kwh)$/.exec(text)?.[1];
+  const joined = /(?<=[a-z])(?:kWh|KWh|KWH|MWh|(?<!k)Wh|kwh)$/.exec(text)?.[0];
   const { unit, rest } = unitOf(joined ? `${text.slice(0, -joined.length)} ${joined}` : text);
   const words = plainOf(rest.replace(/([a-z])([A-Z])/g, "$1 $2"))
     .split(/[^a-z0-9]+/)
@@ -198,7 +205,7 @@ export function readHeading(written: string): Heading {
   const fields = { months: fieldIn("months"), sessions: fieldIn("sessions") };
   const isTime = fields.sessions !== null && TIMES.includes(fields.sessions);
   const zone = isTime && isZoned ? zoneOf(bracket ? remark : (words.at(-1) ?? "")) : null;
-  return { fields, unit, zone, timeUnit, isWeak: WEAK.has(name) };
+  return { fields, unit, zone, timeUnit, isWeak: WEAK.has(name), isPart: words.some((word) => PART.test(word)) };
 }
 
 /** Whether a header is a column of either kind: it helps to find the delimiter of a CSV file. */

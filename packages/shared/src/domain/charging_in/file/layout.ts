@@ -231,7 +231,7 @@ class Columns {
   }
 }
 
-/** The column of energy: a unit in the heading before one in the cells, before none; the sender's own choice before all. */
+/** The column of energy: a unit in the heading before one in the cells, before none, before a part of it; the sender's own choice before all. */
 async function chooseEnergy(
   columns: Columns,
   { decimal = null, columns: chosen }: { decimal?: Decimal | null | undefined; columns?: string | undefined },
@@ -245,7 +245,8 @@ async function chooseEnergy(
     await work.pause();
     if (column.isOther) continue;
     const unit = columns.headings[place]?.unit;
-    const rank = unit ? 2 : column.named.length > 0 ? 1 : 0;
+    const isPart = columns.headings[place]?.isPart;
+    const rank = isPart ? -1 : unit ? 2 : column.named.length > 0 ? 1 : 0;
     read.push({ place, column, rank, isUsable: column.ambiguous !== null || columns.isUsable(place, "kwh") });
   }
   const usable = read.filter(({ isUsable }) => isUsable);
