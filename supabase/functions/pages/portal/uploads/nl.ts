@@ -144,7 +144,7 @@ export const nl = {
     superseded: "Een latere regel heeft dezelfde sessie",
     parked: "Bewaard tot wij de laadpaal kennen",
     invalid: "Niet opgeslagen",
-    summary: "Een totaal: dat tellen wij niet mee",
+    summary: "Een totaal of kopjes: dat tellen wij niet mee",
   },
   unreadable: (column: string) => `${column} is niet te lezen`,
   reason: {

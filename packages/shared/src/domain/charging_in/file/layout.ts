@@ -133,7 +133,13 @@ class Columns {
   of(field: Field): number[] {
     return this.headings
       .flatMap((heading, place) => (heading.fields[this.#kind] === field ? [place] : []))
-      .sort((one, other) => Number(this.headings[one]?.isWeak) - Number(this.headings[other]?.isWeak));
+      .sort((one, other) => this.#weakness(one) - this.#weakness(other));
+  }
+
+  /** Times of the place come before those that may be UTC. */
+  #weakness(place: number): number {
+    const heading = this.headings[place];
+    return Number(heading?.isWeak) - Number(heading?.isLocal);
   }
 
   cells(place: number): Cell[] {

@@ -165,7 +165,8 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   /** Whether a row has headings again: those of the file, or others, so that the rows below are of another table. */
   function headingsAgain({ cells }: Row): "same" | "other" | null {
     const isWords = timePlaces.some((place) => cells[place]?.kind === "text" && !isNone(cells[place] ?? EMPTY));
-    if (!isWords || cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text)))) return null;
+    if (!isWords || cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text))))
+      return null;
     if (cells.filter(({ text }) => text && isHeading(text)).length < 2) return null;
     const texts = headers.map((_header, place) => cells[place]?.text ?? "");
     return texts.every((text, place) => text === headers[place]) && cells.length <= headers.length ? "same" : "other";
