@@ -266,7 +266,8 @@ function numberCell(written: string, style: Style | undefined, is1904: boolean):
     const wall = serialToWall(value, is1904);
     if (wall !== null) {
       const cell = dateCell(wall, style.shows, written);
-      return style.shows === "time" && value >= 1 && value < LONGEST ? { ...cell, text: durationText(value) } : cell;
+      const isLong = style.shows === "time" && value >= 1 && value < LONGEST;
+      return cell.kind === "date" && isLong ? { ...cell, text: durationText(value) } : cell;
     }
   }
   const text = numberText(value, style?.digits ?? 0);

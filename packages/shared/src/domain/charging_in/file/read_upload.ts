@@ -128,7 +128,7 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   let below: "same" | "other" | null = null;
   for (const [index, row] of body.entries()) {
     const { sheet_row, cells } = row;
-    const again = below === "other" ? null : headingsAgain(row);
+    const again: "same" | "other" | null = below === "other" ? null : headingsAgain(row);
     if (again) below = again;
     if (again === "same") rejected.push({ row: index + 1, sheet_row, status: "summary" });
     else if (below === "other") rejected.push({ row: index + 1, sheet_row, ...because("other_headings") });
