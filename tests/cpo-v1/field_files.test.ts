@@ -265,5 +265,5 @@ test("§4.1 EVSEs by letters are different EVSEs, the same in every file, unless
   // its own names
   const own = (evse: number) => `NL*TNM*EPAAL${count}*${evse}`;
   expect((await uploaded(file([own(2), 3], [own(1), 4]))).counts).toMatchObject({ updated: 2 });
-  expect(await counted()).toEqual(["2026-03 2 file 3", "2026-03 1 file 4"]);
+  expect(await counted()).toEqual(["2026-03 4 file 1", "2026-03 3 file 2"]);
 });
