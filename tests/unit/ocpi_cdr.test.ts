@@ -157,6 +157,8 @@ describe("energy", () => {
       },
       [],
     ],
+    // in Wh
+    [periods(10_000, 5342), []],
     // one period says nothing of its energy
     [periods(10, null), []],
     [{ charging_periods: [] }, []],

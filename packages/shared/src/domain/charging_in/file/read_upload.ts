@@ -164,7 +164,10 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
 
   /** Whether a row has headings again: those of the file, or others, so that the rows below are of another table. */
   function headingsAgain({ cells }: Row): "same" | "other" | null {
-    const isWords = timePlaces.some((place) => cells[place]?.kind === "text" && !isNone(cells[place] ?? EMPTY));
+    const isWords = timePlaces.some((place) => {
+      const cell = cells[place] ?? EMPTY;
+      return cell.kind === "text" && !/\d/.test(cell.text) && !isNone(cell);
+    });
     if (!isWords || cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text))))
       return null;
     if (cells.filter(({ text }) => text && isHeading(text)).length < 2) return null;

@@ -216,7 +216,10 @@ type CdrSession = {
 const objectsIn = (list: unknown): Json[] =>
   Array.isArray(list) ? list.filter((each) => typeof each === "object" && each !== null) : [];
 
-/** Whether the energy of all periods, if each tells it, is further from the total than 1 % and 0.1 kWh. */
+/**
+ * Whether the energy of all periods, if each tells it, is further from the total than 1 % and 0.1 kWh. Some platforms tell it in Wh, as
+ * an example of the specification does.
+ */
 function disagrees(kwh: number, periods: unknown): boolean {
   const told = objectsIn(periods).map(({ dimensions }) =>
     objectsIn(dimensions).flatMap(({ type, volume }) => (type === "ENERGY" ? [volume] : [])),
@@ -225,7 +228,8 @@ function disagrees(kwh: number, periods: unknown): boolean {
   if (told.length === 0 || !told.every(({ length }) => length > 0)) return false;
   if (!volumes.every((volume) => typeof volume === "number")) return false;
   const sum = volumes.reduce((all, volume) => all + volume, 0);
-  return Math.abs(sum - kwh) > Math.max(0.1, kwh * 0.01);
+  const isNear = (other: number) => Math.abs(other - kwh) <= Math.max(0.1, kwh * 0.01);
+  return !isNear(sum) && !(kwh >= 1 && isNear(sum / 1000));
 }
 
 /** The signed texts that can be stored. */
