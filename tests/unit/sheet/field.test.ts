@@ -485,6 +485,18 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     {},
     { kwh: 312.5, not: ["3 other_headings", "4 other_headings"] },
   ],
+  [
+    "words in the place of times and kWh, and headings that nobody knows",
+    "Laadpaal;Start;Eind;kWh",
+    [
+      "Lader;storing;storing;storing",
+      `P;${DAY};18,42`,
+      "Naam;Van;Tot;Bedrag",
+      `P;${DAY.replaceAll("10-", "12-")};6,45`,
+    ],
+    {},
+    { kwh: 18.42, not: ["4 other_headings", "5 other_headings", "2 bad_started_at"] },
+  ],
   ["a charger that is called Total", "Laadpaal;Start;Eind;kWh", [`TotalEnergies 3;${DAY};18,42`], {}, { kwh: 18.42 }],
   [
     "a session without its charger",
@@ -542,6 +554,17 @@ test("§4.1 a number in a column of kWh that is money by its format is not count
     page.getCell("C4").numFmt = '"€" 0.00';
   });
   expect(await outcome(file)).toMatchObject({ kwh: 13, not: ["4 bad_kwh"] });
+});
+
+test("§4.1 a duration above a day is read and written in full", async () => {
+  const file = await book((made) => {
+    const page = made.addWorksheet("S");
+    page.addRow(["Laadpaal", "Start", "Duur", "kWh"]);
+    page.addRow(["P", "10-03-2026 18:00", 1 + 130 / 1440, 5]);
+    page.getCell("C2").numFmt = "[h]:mm";
+  });
+  expect(await outcome(file)).toMatchObject({ times: ["03-10T17:00 03-11T19:10"] });
+  expect((await read(file)).table[0]?.cells[2]?.text).toBe("26:10:00");
 });
 
 test("§4.1 abroad stays abroad, whatever its country is called", async () => {
@@ -635,6 +658,7 @@ describe("§4.1 ids of sessions in a file", () => {
       [2, 1],
     ],
     [["rechts"], [2]],
+    [["Type 2"], [null]],
     [["NL*TNM*E177*2"], [2]],
     [["NL*TNM*E177001"], [null]],
     [

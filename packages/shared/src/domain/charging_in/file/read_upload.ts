@@ -116,6 +116,7 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   const width = sheet.kind === "csv" ? (top?.width ?? headers.length) : Number.POSITIVE_INFINITY;
   const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : CHARGER, kind);
   const timePlaces = placesOfAny(kind === "months" ? ["period"] : ["started_at", "date"], kind);
+  const kwhPlaces = placesOfAny(["kwh"], kind);
   const idPlaces = placesOfAny(["session_id"], kind);
   const known = new Map<string, boolean>();
   const isHeading = (text: string): boolean => {
@@ -164,13 +165,18 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
 
   /** Whether a row has headings again: those of the file, or others, so that the rows below are of another table. */
   function headingsAgain({ cells }: Row): "same" | "other" | null {
-    const isWords = timePlaces.some((place) => {
+    const isWord = (place: number) => {
       const cell = cells[place] ?? EMPTY;
       return cell.kind === "text" && !/\d/.test(cell.text) && !isNone(cell);
-    });
-    if (!isWords || cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text))))
+    };
+    if (
+      !timePlaces.some(isWord) ||
+      cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text)))
+    )
       return null;
-    if (cells.filter(({ text }) => text && isHeading(text)).length < 2) return null;
+    const words = cells.map(({ text }) => text).filter(Boolean);
+    const areOthers = words.length > 2 && new Set(words).size === words.length && kwhPlaces.some(isWord);
+    if (!areOthers && words.filter(isHeading).length < 2) return null;
     const texts = headers.map((_header, place) => cells[place]?.text ?? "");
     return texts.every((text, place) => text === headers[place]) && cells.length <= headers.length ? "same" : "other";
   }
@@ -544,12 +550,16 @@ function haveReusedIds(items: Item[]): boolean {
   return isReused;
 }
 
+// no other word: Type 2 and CCS2 are kinds of plugs
+const EVSE_NUMBER =
+  /^(?:(?:EVSE|CONNECTOR|CONN|PORT|POORT|SOCKET|OUTLET|PLUG|STEKKER|STECKER|STOPCONTACT|AANSLUITING|ANSCHLUSS|LAADPUNT|LADEPUNKT)[ #_-]*)?0?([1-9]\d?)(?:[.,]0+)?$|\*0?([1-9])$/;
+
 /** What a word for an EVSE says about its number, so that each file numbers it alike: `B`, `Connector 2`, `2.0`, `NL*TNM*E177*2`, `rechts`. */
 function evseNumberOf(word: string): number | null {
   if (/^[A-Z]$/.test(word)) return word.charCodeAt(0) - 64;
   if (/^LIN(?:KS|KER)|^LEFT/.test(word)) return 1;
   if (/^RECHT|^RIGHT/.test(word)) return 2;
-  const [, bare, last] = /^(?:[A-Z]+[ #_-]*)?0?([1-9]\d?)(?:[.,]0+)?$|[*-]0?([1-9])$/.exec(word) ?? [];
+  const [, bare, last] = EVSE_NUMBER.exec(word) ?? [];
   return bare || last ? Number(bare ?? last) : null;
 }
 
