@@ -250,17 +250,20 @@ describe("§4.1 an id that comes again", () => {
   });
 });
 
-test("§4.1 EVSEs by letters are different EVSEs, unless the charger has these names", async () => {
-  const file = (one: string, other: string) => [
+test("§4.1 EVSEs by letters are different EVSEs, the same in every file, unless the charger has these names", async () => {
+  const file = (...names: [evse: string, kwh: number][]) => [
     "Laadpaal;EVSE;Start;Eind;kWh",
-    `${paal};${one};10-03-2026 18:00;10-03-2026 20:10;1`,
-    `${paal};${other};10-03-2026 18:00;10-03-2026 20:10;2`,
+    ...names.map(([evse, kwh]) => `${paal};${evse};10-03-2026 18:00;10-03-2026 20:10;${kwh}`),
   ];
-  expect((await uploaded(file("B", "A"))).counts).toMatchObject({ created: 2 });
-  expect(await counted()).toEqual(["2026-03 1 file 1", "2026-03 2 file 2"]);
-  // its own names: the second EVSE first
-  expect((await uploaded(file(`NL*TNM*EPAAL${count}*2`, `NL*TNM*EPAAL${count}*1`))).counts).toMatchObject({
-    updated: 2,
-  });
-  expect(await counted()).toEqual(["2026-03 2 file 1", "2026-03 1 file 2"]);
+  expect((await uploaded(file(["B", 1], ["A", 2]))).counts).toMatchObject({ created: 2 });
+  const both = ["2026-03 2 file 1", "2026-03 1 file 2"];
+  expect(await counted()).toEqual(both);
+  // told again in another order, and one alone
+  expect((await uploaded(file(["A", 2], ["B", 1]))).counts).toMatchObject({ unchanged: 2 });
+  expect((await uploaded(file(["B", 1]))).counts).toMatchObject({ unchanged: 1 });
+  expect(await counted()).toEqual(both);
+  // its own names
+  const own = (evse: number) => `NL*TNM*EPAAL${count}*${evse}`;
+  expect((await uploaded(file([own(2), 3], [own(1), 4]))).counts).toMatchObject({ updated: 2 });
+  expect(await counted()).toEqual(["2026-03 4 file 1", "2026-03 3 file 2"]);
 });

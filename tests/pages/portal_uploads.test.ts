@@ -200,7 +200,7 @@ describe("§4.1 a file of months", () => {
       "Energie (kWh)",
       "maart 2026",
       "1.208,5",
-      "Een totaal: dat tellen wij niet mee",
+      "Een totaal of kopjes: dat tellen wij niet mee",
       "Van 3 regels worden er 0 opgeslagen. Er is nog niets opgeslagen. 2 regels wachten",
     ])
       expect(text).toContain(said);

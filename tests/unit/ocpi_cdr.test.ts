@@ -143,6 +143,22 @@ describe("energy", () => {
     [periods(10, 5.19), []],
     [periods(10, 5.18), ["meter_disagrees"]],
     [periods(10, 6), ["meter_disagrees"]],
+    // two in one period
+    [
+      {
+        charging_periods: [
+          {
+            dimensions: [
+              { type: "ENERGY", volume: 10 },
+              { type: "ENERGY", volume: 5.342 },
+            ],
+          },
+        ],
+      },
+      [],
+    ],
+    // in Wh
+    [periods(10_000, 5342), []],
     // one period says nothing of its energy
     [periods(10, null), []],
     [{ charging_periods: [] }, []],
@@ -170,6 +186,12 @@ describe("ids and names", () => {
     [{}, { country: null }, /^cdr_location\.country: /],
     [{}, { evse_uid: null, evse_id: null }, /^cdr_location\.evse_uid: is missing/],
     [{}, { country: "" }, /^cdr_location\.country: /],
+    [{}, { evse_uid: "null", evse_id: "n/a" }, /^cdr_location\.evse_uid: is missing/],
+    [
+      { total_energy: 0, charging_periods: [{ dimensions: [{ type: "ENERGY", volume: 10 }] }] },
+      {},
+      /^total_energy: is 0, but/,
+    ],
     [{}, { evse_uid: "", evse_id: " " }, /^cdr_location\.evse_uid: is missing/],
   ])("%j %j is refused by its field", (fields, location, refused) => {
     expect(read(dutch(fields, location)).refused).toMatch(refused);

@@ -26,7 +26,7 @@ const RowResult = z
     sheet_row: z.int().meta({ description: "The number that the spreadsheet shows beside it" }),
     status: z.enum(ALL).meta({
       description:
-        "As sessions:batch answers a month, or charging-sessions a session. summary: a sum below the rows, left out",
+        "As sessions:batch answers a month, or charging-sessions a session. summary: a sum below the rows, or the headings again, left out",
     }),
     reason: z
       .string()
@@ -34,7 +34,7 @@ const RowResult = z
       .meta({
         description:
           "Why it is invalid or parked. bad_ and the field: its cell cannot be read. too_many_cells: it has more cells " +
-          "than the headings. two_digit_year. duplicate_in_file: another row has the same month or session. Of months: " +
+          "than the headings. other_headings: it is in another table below. two_digit_year. duplicate_in_file: another row has the same month or session. Of months: " +
           "no_account (no customer is named), account_not_found, rounded_ean (Excel rounded it), ambiguous_connection " +
           "(it means several connections), future_period. Of sessions: as charging-sessions",
       }),

@@ -129,6 +129,18 @@ test.each<[headings: string, cells: string, kwh: number | string, as?: string]>(
   ["energy_kwh", "18,42", 18.42],
   ["totalConsumptionkWh", "18,42", 18.42],
   ["Meterstand begin (kWh);Meterstand eind (kWh)", "4000,1;4018,52", 18.42],
+  ["kWh", "18,42 kWh", 18.42],
+  ["Geladen kWh", "18,42 kWh", 18.42],
+  ["kWhDelivered;kWhRequested", "18,42;40", 18.42, "kWhDelivered"],
+  // what somebody asked for, a part, a sum since long ago, or a unit not counted by one
+  ["Energie;Requested energy (kWh)", "18,42;40", 18.42, "Energie"],
+  ["Zonne-energie (kWh);Energie", "4;18,42", 18.42, "Energie"],
+  ["kWh rate;Energie", "0,25;18,42", 18.42, "Energie"],
+  ["Lifetime energy (kWh);Energie", "4018,52;18,42", 18.42, "Energie"],
+  ["kWh cumulatief", "4018,52", "unknown_columns"],
+  ["E pres [0.1 Wh]", "184200", "unknown_columns"],
+  ["Energie (x1000 kWh)", "18,42", "unknown_columns"],
+  ["Verbruik", "66,3 MJ", "unknown_columns"],
   // two that agree are one
   ["Energie (kWh);Energie (Wh)", "18,42;18430", 18.42, "Energie (kWh)"],
   ["Energie (kWh);Geleverd (kWh)", "18,42;20", "ambiguous_columns"],
@@ -157,6 +169,11 @@ test.each<[format: [string, string], kwh: [number, number], is: number]>([
   [["[$€-413] #,##0.00", "0.00"], [6.45, 18.42], 18.42],
   [["0%", "General"], [0.8, 18.42], 18.42],
   [['"€" 0.00', '#,##0 "Wh"'], [6.45, 18_420], 18.42],
+  [["[$kr-414] 0.00", "0.00"], [6.45, 18.42], 18.42],
+  [['0.00" GJ"', "0.00"], [0.066, 18.42], 18.42],
+  // it shows thousands
+  [["0%", '#,##0.00,"kWh"'], [0.8, 18_420], 18.42],
+  [["0%", '[>=1000]#,##0.0,"MWh";0.0"kWh"'], [0.8, 312.5], 312.5],
 ])("§4.1 the formats %j say what columns of a workbook are", async (formats, numbers, is) => {
   const file = await book((made) => {
     const page = made.addWorksheet("S");
@@ -270,6 +287,20 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     {},
     { not: ["2 two_digit_year"] },
   ],
+  [
+    "months as their first days, the month first",
+    "Customer number,Month,kWh",
+    ["FIELD-1,1/1/2026,1", "FIELD-1,4/1/2026,2"],
+    {},
+    { refused: "ambiguous_dates", sheet_row: 3, value: "4/1/2026", dmy: "4 January 2026", mdy: "1 April 2026" },
+  ],
+  [
+    "months as their first days, as the sender says",
+    "Customer number,Month,kWh",
+    ["FIELD-1,4/1/2026,2", "FIELD-1,1/4/2026,4", "FIELD-1,5/2026,8"],
+    { dates: "mdy" },
+    { kwh: 10, not: ["3 bad_period"] },
+  ],
   // A5: the end
   [
     "an end that nobody understands",
@@ -284,6 +315,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     ["P;10-03-2026 18:00;130;5"],
     {},
     { refused: "unknown_columns", detail: expect.stringContaining("Not understood: Duur.") },
+  ],
+  [
+    "a duration of minutes and seconds",
+    "Laadpaal;Start;Duur (mm:ss);kWh",
+    ["P;10-03-2026 18:00;130:00;5"],
+    {},
+    { refused: "unknown_columns" },
   ],
   ["minutes", "Laadpaal;Start;Duur (min);kWh", ["P;10-03-2026 18:00;130;5"], {}, { times: MARCH }],
   ["seconds", "Laadpaal;Start;Duur in seconden;kWh", ["P;10-03-2026 18:00;7800;5"], {}, { times: MARCH }],
@@ -385,6 +423,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     { times: MARCH },
   ],
   [
+    "times of the place beside those that do not say it",
+    "Laadpunt;Start_datetime;End_datetime;Timezone;LocalStart_datetime;LocalEnd_datetime;kWh",
+    ["P;2026-03-10T17:00:00;2026-03-10T19:10:00;Europe/Amsterdam;2026-03-10T18:00:00;2026-03-10T20:10:00;1"],
+    {},
+    { times: MARCH },
+  ],
+  [
     "offsets of hours, other signs",
     "Laadpunt;Start;Eind;kWh",
     ["P;2026-03-10 17:00:00+00;2026/03/10 19:10 UTC;1"],
@@ -412,6 +457,45 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     ],
     {},
     { kwh: 18.42, not: [3, 4, 5, 6, 7].map((row) => `${row} summary`) },
+  ],
+  [
+    "a sum in the place of an id",
+    "Sessie;Laadpaal;Start;Eind;kWh",
+    [`1;P;${DAY};18,42`, "Totaal;P;01-03-2026 00:00;31-03-2026 23:59;18,42"],
+    {},
+    { kwh: 18.42, not: ["3 summary"] },
+  ],
+  [
+    "the headings again, then a table of money below",
+    "Laadpaal;Start;Eind;kWh",
+    [
+      `P;${DAY};18,42`,
+      "Laadpaal;Start;Eind;kWh",
+      `P;${DAY.replaceAll("10-", "11-")};1,58`,
+      "Laadpaal;Start;Eind;Bedrag",
+      `P;${DAY.replaceAll("10-", "12-")};6,45`,
+    ],
+    {},
+    { kwh: 20, not: ["3 summary", "5 other_headings", "6 other_headings"] },
+  ],
+  [
+    "months below others in money",
+    "Klantnummer;Maand;kWh",
+    ["FIELD-1;2026-03;312,5", "Klantnummer;Maand;Kosten", "FIELD-1;2026-04;45,1"],
+    {},
+    { kwh: 312.5, not: ["3 other_headings", "4 other_headings"] },
+  ],
+  [
+    "words in the place of times and kWh, and headings that nobody knows",
+    "Laadpaal;Start;Eind;kWh",
+    [
+      "Lader;storing;storing;storing",
+      `P;${DAY};18,42`,
+      "Naam;Van;Tot;Bedrag",
+      `P;${DAY.replaceAll("10-", "12-")};6,45`,
+    ],
+    {},
+    { kwh: 18.42, not: ["4 other_headings", "5 other_headings", "2 bad_started_at"] },
   ],
   ["a charger that is called Total", "Laadpaal;Start;Eind;kWh", [`TotalEnergies 3;${DAY};18,42`], {}, { kwh: 18.42 }],
   [
@@ -460,6 +544,27 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
   ],
 ])("§4.1 a file with %s", async (_what, headings, rows, said, is) => {
   expect(await outcome(sessions(headings, ...rows), said)).toMatchObject(is);
+});
+
+test("§4.1 a number in a column of kWh that is money by its format is not counted", async () => {
+  const file = await book((made) => {
+    const page = made.addWorksheet("S");
+    page.addRow(["Klantnummer", "Maand", "kWh"]);
+    for (const month of [1, 2, 3]) page.addRow(["FIELD-1", `2026-0${month}`, 6.5]);
+    page.getCell("C4").numFmt = '"€" 0.00';
+  });
+  expect(await outcome(file)).toMatchObject({ kwh: 13, not: ["4 bad_kwh"] });
+});
+
+test("§4.1 a duration above a day is read and written in full", async () => {
+  const file = await book((made) => {
+    const page = made.addWorksheet("S");
+    page.addRow(["Laadpaal", "Start", "Duur", "kWh"]);
+    page.addRow(["P", "10-03-2026 18:00", 1 + 130 / 1440, 5]);
+    page.getCell("C2").numFmt = "[h]:mm";
+  });
+  expect(await outcome(file)).toMatchObject({ times: ["03-10T17:00 03-11T19:10"] });
+  expect((await read(file)).table[0]?.cells[2]?.text).toBe("26:10:00");
 });
 
 test("§4.1 abroad stays abroad, whatever its country is called", async () => {
@@ -519,6 +624,12 @@ describe("§4.1 ids of sessions in a file", () => {
     expect(await ids("Sessie;Laadpaal;Start;Eind;kWh", ...rows)).toEqual([false, [...Array(7).fill(null), "S-1"], []]);
   });
 
+  test("numbers that a spreadsheet rounded are no ids, and no names", async () => {
+    expect(
+      await ids("Sessie;Laadpaal;Start;Eind;kWh", `1,2E+10;P;${DAY};5`, `7;4,01E+15;${DAY};5`, `1E+17;P;11-${DAY};1`),
+    ).toEqual([false, [null], ["bad_external_ref", "bad_started_at"]]);
+  });
+
   test("of one id at two EVSEs or times no id is used; rows that agree in EVSE and start are doubled", async () => {
     expect(await ids("Sessie;Laadpaal;EVSE nr;Start;Eind;kWh", `501;P;1;${DAY};5`, `501;P;2;${DAY};6`)).toEqual([
       true,
@@ -535,18 +646,30 @@ describe("§4.1 ids of sessions in a file", () => {
     ).toEqual([false, ["2"], ["duplicate_in_file", "duplicate_in_file"]]);
   });
 
-  test("EVSEs that are named by words are numbered in the order of their first rows", async () => {
+  test.each<[words: string[], numbers: (number | null)[]]>([
+    [
+      ["B", "A"],
+      [2, 1],
+    ],
+    [["B"], [2]],
+    [["Connector 2"], [2]],
+    [
+      ["2.0", "1.0"],
+      [2, 1],
+    ],
+    [["rechts"], [2]],
+    [["Type 2"], [null]],
+    [["NL*TNM*E177*2"], [2]],
+    [["NL*TNM*E177001"], [null]],
+    [
+      ["voor", "achter", "voor"],
+      [2, 1, 2],
+    ],
+  ])("EVSEs that are called %j are %j in every file, whatever the order of its rows", async (words, numbers) => {
     for (const heading of ["EVSE", "Connector"]) {
-      const { items } = await read(
-        sessions(
-          `Laadpaal;${heading};Start;Eind;kWh`,
-          `P;B;${DAY};1`,
-          `P;A;${DAY};2`,
-          `Q;links;${DAY};3`,
-          `P;B;11-03-2026 18:00;;4`,
-        ),
-      );
-      expect(items.map(({ evse_no }) => evse_no ?? null)).toEqual([1, 2, null, 1]);
+      const rows = words.map((word, day) => `P;${word};1${day}-03-2026 18:00;1${day}-03-2026 20:10;1`);
+      const { items } = await read(sessions(`Laadpaal;${heading};Start;Eind;kWh`, ...rows));
+      expect(items.map(({ evse_no }) => evse_no ?? null)).toEqual(numbers);
     }
   });
 });

@@ -42,7 +42,7 @@ export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } 
 
 /** Signs and words of what is no energy: money, prices, percentages, power, time, distance, temperature. */
 const OTHER =
-  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|ct|cent|kw|kva|km|mijl|min|minuten|sec|sek|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
+  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|sek|nok|dkk|kr|pln|zł|czk|ct|cent|kw|kva|[km]?ah|[kmg]j|joule|n?m[3³]|km|mijl|min|minuten|sec|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
 
 /** What a text of a number says that it counts: energy, something else, or nothing (null). */
 export function measureOf(text: string): EnergyUnit | "other" | null {
@@ -115,12 +115,13 @@ const POWER: Readonly<Record<EnergyUnit, number>> = { Wh: 0, kWh: 3, MWh: 6 };
 
 /**
  * The energy of a cell in whole watt hours, half a watt hour rounded up. Reckoned in decimals: 0.5005 kWh are 501 Wh. Null where it
- * is none: another kind of cell, a sign, the other decimal sign than the column's, or text of a column that uses both or that names
+ * is none: another kind of cell, a number that is money by its format, a sign, the other decimal sign than the column's, or text of a column that uses both or that names
  * more than one unit.
  */
 export function readEnergy(cell: Cell, { decimal, unit }: Pick<EnergyColumn, "decimal" | "unit">): number | null {
   if (unit === "mixed") return null;
-  if (cell.kind === "number") return cell.value < 0 ? null : wattHours(String(cell.value), POWER[unit]);
+  if (cell.kind === "number")
+    return cell.value < 0 || cell.unit === "other" ? null : wattHours(String(cell.value), POWER[unit]);
   if (cell.kind !== "text") return null;
   const text = digitsOf(cell.text).rest;
   const shown = shownBy(text);

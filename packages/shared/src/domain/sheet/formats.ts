@@ -10,6 +10,8 @@ export type Style = {
   digits?: number;
   /** It says what the number counts: energy, or money, a percentage and so on (`other`). */
   unit?: EnergyUnit | "other";
+  /** It shows thousands of the number, or millions: how often it is divided by 1,000. */
+  thousands?: number;
 };
 
 /** Reads the part `styles`: the style of each cell format, in order. */
@@ -69,7 +71,8 @@ function styleOf(code: string): Style {
     // its literal text, also of a currency such as [$€-413]
     const [words = ""] = code.replace(/\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*./g, "$1").split(";");
     const unit = measureOf(words.replace(/["\\]/g, ""));
-    return unit ? { unit } : {};
+    const thousands = /[0#?](,+)(?![0#?,])/.exec(plain)?.[1]?.length;
+    return { ...(unit && { unit }), ...(thousands && { thousands }) };
   }
   if (!day) return { shows: "time" };
   if (time) return { shows: "moment" };

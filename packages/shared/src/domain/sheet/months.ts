@@ -24,22 +24,35 @@ const WHOLE = new Set(
 
 const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})(?:[-/.]0?1)?$/;
 const MONTH_FIRST = /^(?:0?1[-/.])?(\d{1,2})[-/.](\d{4})$/;
+const DAY_OR_MONTH = /^\d{1,2}([-/.])\d{1,2}\1\d{4}$/;
+const FIRST_DAY_SECOND = /^(\d{1,2})([-/.])0?1\2(\d{4})$/;
 const NAMED = /^(?:0?1[-/. ]+)?([a-zä]+)\.?[-/. ']+(\d{4}|\d{2})$/;
 
 /**
  * The month that a cell names, as `2026-03`; null where it names none. `2026-03`, `03-2026`, `3/2026`, `mrt 2026`, `maart-26`,
- * `march 2026`, and the first day of a month, day first. A date cell counts where it is the first of a month, or shown without a day.
+ * `march 2026`, and the first day of a month, day first or as `order` says. A date cell counts where it is the first of a month, or
+ * shown without a day.
  */
-export function readMonth(cell: Cell): string | null {
+export function readMonth(cell: Cell, order: "dmy" | "mdy" = "dmy"): string | null {
   if (cell.kind === "date") return ofWall(cell);
   const text = wordsOf(cell);
   if (text === null) return null;
   const yearFirst = YEAR_FIRST.exec(text);
   if (yearFirst) return written(yearFirst[1], Number(yearFirst[2]));
+  if (order === "mdy" && DAY_OR_MONTH.test(text)) {
+    const [, month, , year] = FIRST_DAY_SECOND.exec(text) ?? [];
+    return written(year, Number(month));
+  }
   const monthFirst = MONTH_FIRST.exec(text);
   if (monthFirst) return written(monthFirst[2], Number(monthFirst[1]));
   const [, name = "", year = ""] = NAMED.exec(text) ?? [];
   return written(year.length === 2 ? `20${year}` : year, monthNumber(name));
+}
+
+/** Whether a text is the first day of a month only if the month comes first: `4/1/2026`. */
+export function isMonthFirst(cell: Cell): boolean {
+  const [, month, sign] = FIRST_DAY_SECOND.exec(wordsOf(cell) ?? "") ?? [];
+  return sign === "/" && Number(month) > 1 && Number(month) <= 12;
 }
 
 function ofWall({ wall, shows }: Extract<Cell, { kind: "date" }>): string | null {

@@ -258,11 +258,17 @@ function textCell(text: string | undefined): Cell {
 
 function numberCell(written: string, style: Style | undefined, is1904: boolean): Cell {
   // Excel is exact to 15 digits, and writes the others too
-  const value = written.trim() === "" ? Number.NaN : Number(Number(written).toPrecision(15));
+  const stored = written.trim() === "" ? Number.NaN : Number(written);
+  // as the format shows it: a unit beside it counts what is shown
+  const value = Number((stored / 1000 ** (style?.thousands ?? 0)).toPrecision(15));
   if (!Number.isFinite(value)) return { kind: "error", text: "#NUM!" };
   if (style?.shows) {
     const wall = serialToWall(value, is1904);
-    if (wall !== null) return dateCell(wall, style.shows, written);
+    if (wall !== null) {
+      const cell = dateCell(wall, style.shows, written);
+      const isLong = style.shows === "time" && value >= 1 && value < LONGEST;
+      return cell.kind === "date" && isLong ? { ...cell, text: durationText(value) } : cell;
+    }
   }
   const text = numberText(value, style?.digits ?? 0);
   return style?.unit ? { kind: "number", text, value, unit: style.unit } : { kind: "number", text, value };
@@ -272,6 +278,16 @@ function numberCell(written: string, style: Style | undefined, is1904: boolean):
 function numberText(value: number, digits: number): string {
   if (Math.abs(value) >= 1e15) return value.toExponential();
   return Number.isInteger(value) && value >= 0 ? String(value).padStart(digits, "0") : String(value);
+}
+
+/** Days from which a time without a day is that of a date, and no duration. */
+const LONGEST = 1000;
+
+/** Hours, also above 24, minutes and seconds. */
+function durationText(days: number): string {
+  const seconds = Math.round(days * 86_400);
+  const [minute, second] = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, "0"));
+  return `${Math.floor(seconds / 3600)}:${minute}:${second}`;
 }
 
 function dateCell(wall: number, shows: Extract<Cell, { kind: "date" }>["shows"], written: string): Cell {

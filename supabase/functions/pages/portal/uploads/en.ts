@@ -144,7 +144,7 @@ export const en: UploadWords = {
     superseded: "A later row has the same session",
     parked: "Kept until we know the charger",
     invalid: "Not stored",
-    summary: "A total: we do not count it",
+    summary: "A total or headings: we do not count it",
   },
   unreadable: (column) => `${column} cannot be read`,
   reason: {
@@ -162,6 +162,7 @@ export const en: UploadWords = {
     session_id_reused: "This session number belongs to another charge.",
     too_many_cells:
       "This row has more cells than there are columns. Put quotes around a number with a comma, or use semicolons.",
+    other_headings: "This row is in a table below, which has other headings. Send that table in a file of its own.",
     two_digit_year: "The year has two digits. Write it with four.",
     rounded_ean: "Excel rounded the EAN. Format the column as text, fill in all 18 digits, and choose the file again.",
     other: "This row cannot be read.",

@@ -144,7 +144,7 @@ export const nl = {
     superseded: "Een latere regel heeft dezelfde sessie",
     parked: "Bewaard tot wij de laadpaal kennen",
     invalid: "Niet opgeslagen",
-    summary: "Een totaal: dat tellen wij niet mee",
+    summary: "Een totaal of kopjes: dat tellen wij niet mee",
   },
   unreadable: (column: string) => `${column} is niet te lezen`,
   reason: {
@@ -162,6 +162,7 @@ export const nl = {
     session_id_reused: "Dit sessienummer is van een andere laadbeurt.",
     too_many_cells:
       "Deze regel heeft meer cellen dan er kolommen zijn. Zet aanhalingstekens om een getal met een komma, of gebruik puntkomma's.",
+    other_headings: "Deze regel staat in een tabel eronder, met andere kopjes. Stuur die tabel in een eigen bestand.",
     two_digit_year: "Het jaartal heeft twee cijfers. Schrijf het met vier.",
     rounded_ean:
       "Excel heeft de EAN afgerond. Maak de kolom op als tekst, vul alle 18 cijfers in en kies het bestand opnieuw.",

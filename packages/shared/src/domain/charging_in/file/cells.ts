@@ -8,6 +8,9 @@ export function nameIn(cell: Cell): string | null | undefined {
   return named && cell.text.length <= 120 && isPlain(cell.text) ? cell.text : null;
 }
 
+/** Whether a name is a number that a spreadsheet rounded: `1.2E+10` is nobody's. */
+export const isRoundedName = (name: string): boolean => /^\d(?:[.,]\d+)?e\+\d{2,}$/i.test(name);
+
 /** Words in front of the sum of a column. */
 const TOTAL =
   /^(?:eind|sub|grand |gesamt)?-?(?:totaal|totalen|total|totals|som|sum|summe|gesamt|insgesamt)(?:[ :.]*(?:kwh|energie|energy|verbruik|sessies|sessions|aantal|alle laadpalen|overall)?[ :.]*)$/i;

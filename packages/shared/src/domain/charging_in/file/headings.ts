@@ -8,7 +8,7 @@ export type Kind = (typeof KINDS)[number];
 
 const KWH =
   "kwh kilowatthours energie energy totalenergy energytotal energietotaal totaleenergie energydelivered deliveredenergy energyconsumed " +
-  "consumedenergy consumedkwh deliveredkwh chargedenergy energycharged energyused chargeenergy chargingenergy sessionenergy " +
+  "consumedenergy consumedkwh deliveredkwh chargedenergy energycharged energyadded addedenergy energyused chargeenergy chargingenergy sessionenergy " +
   "energieverbruik totaalverbruik totaalenergie totaalgeladen geladenenergie geladen verbruik verbruikt volume hoeveelheid consumption totalconsumption totalvolume " +
   "verbrauch geladeneenergie energiemenge lademenge ladeenergie energieverbrauch strommenge";
 
@@ -115,9 +115,9 @@ const WEAK = new Set(
 );
 /** Words by which numbers are no energy of a charge, also inside longer words. */
 const OTHER_WORDS =
-  /prijs|price|preis|kost|cost|tarief|tariff|tarif|bedrag|betrag|vergoeding|reimburse|belasting|omzet|revenue|vermogen|leistung|procent|percent|prozent|capacit|kapazit|limiet|kilometer|odometer|afstand|distance|temperat|uitstoot|emiss|forecast|prognos/;
+  /prijs|price|preis|kost|cost|tarief|tariff|tarif|bedrag|betrag|vergoeding|reimburse|belasting|omzet|revenue|vermogen|leistung|procent|percent|prozent|capacit|kapazit|limiet|kilometer|odometer|afstand|distance|temperat|uitstoot|emiss|forecast|prognos|request|gevraagd|angefordert|remain|resterend|expected|verwacht|planned|gepland|geplant|teruglever|einspeis|export|ontlad|entlad|discharg|cumul|kumul|lifetime|levensduur|gemiddeld|average|durchschnitt/;
 const OTHER_NAMES = new Set(
-  "per pro je fee fees btw vat mwst valuta currency euros power kw soc co2 ghg accu battery batterij batterie limit max min maximum minimum target doel budget".split(
+  "per pro je rate avg since sinds seit ytd fee fees btw vat mwst valuta currency euros power kw soc co2 ghg accu battery batterij batterie limit max min maximum minimum target doel budget".split(
     " ",
   ),
 );
@@ -128,9 +128,17 @@ const METER = /meter|teller|zahler|counter|stand|reading/;
 const BEGIN = /begin|start|anfang/;
 const END = /eind|end|stop/;
 
+/** Where energy came from, or went to: a part of a charge, where another column has all of it. */
+const PART =
+  /^(?:solar|pv|zon|zonne.*|sonne.*|sun|grid|net|netz|net(?:z)?strom|netstroom|home|huis|haus|surplus|overschot|uberschuss|free|gratis|paid|betaald|peak|offpeak|piek|dal|hoog|laag|nacht|night)$/;
+
+/** A unit that is not counted by one: 0.1 Wh, x1000 kWh. */
+const MULTIPLE = /(?<![\w.,])(?:0[.,]0*1|10+|1[.,]000|[x×*] ?\d+) ?[x×*]? ?[km]?wh/i;
+const LOCAL = /^(?:local|lokaal|lokale|lokal|ortszeit)$/;
+
 /** What a bracket may say without changing what the column is. */
 const REMARK =
-  /^(?:[dmyjuhst]{1,4}(?:[-/.: ,]+[dmyjuhst]{1,4})*|lokaal|lokale tijd|local|local time|nl|datum|date|tijd|time|datum en tijd|date and time|ortszeit)$/;
+  /^(?!m{1,2}:s)(?:[dmyjuhst]{1,4}(?:[-/.: ,]+[dmyjuhst]{1,4})*|lokaal|lokale tijd|local|local time|nl|datum|date|tijd|time|datum en tijd|date and time|ortszeit)$/;
 const ZONE = /^(?:utc|gmt|z|cet|cest|met|mest|(?:utc|gmt)?[+-]\d[\d:]*|[a-z]+\/[a-z_/]+)$/;
 
 /** What a heading says. */
@@ -145,6 +153,10 @@ export type Heading = {
   timeUnit: number | null;
   /** Another heading of the same field outdoes it. */
   isWeak: boolean;
+  /** It says that its times are those of the place. */
+  isLocal: boolean;
+  /** It names a part of the energy, such as what came from the sun. */
+  isPart: boolean;
 };
 
 /** Lower case without accents. */
@@ -159,12 +171,15 @@ export function readHeading(written: string): Heading {
     zone: null,
     timeUnit: null,
     isWeak: false,
+    isLocal: false,
+    isPart: false,
   };
   if (!written || written.length > 120) return heading;
   const text = written.normalize("NFKC");
   // also where words are joined: totalConsumptionkWh
-  const joined = /[a-z](kWh|KWh|KWH|MWh|Wh|kwh)$/.exec(text)?.[1];
-  const { unit, rest } = unitOf(joined ? `${text.slice(0, -joined.length)} ${joined}` : text);
+  const joined = /(?<=[a-z])(?:kWh|KWh|KWH|MWh|(?<!k)Wh|kwh)$/.exec(text)?.[0];
+  const apart = text.replace(/(?<![A-Za-z])(kWh|MWh|Wh)(?=[A-Z])/, "$1 ");
+  const { unit, rest } = unitOf(joined ? `${text.slice(0, -joined.length)} ${joined}` : apart);
   const words = plainOf(rest.replace(/([a-z])([A-Z])/g, "$1 $2"))
     .split(/[^a-z0-9]+/)
     .filter(Boolean);
@@ -172,6 +187,7 @@ export function readHeading(written: string): Heading {
   const bracket = /[([]([^()[\]]*)[)\]]\s*$/.exec(rest);
   const remark = plainOf(bracket?.[1] ?? "").trim();
   const bare = bracket ? nameOf(rest.slice(0, bracket.index)) : name;
+  const isLocal = words.some((word) => LOCAL.test(word));
   const isZoned = ZONE.test(bracket ? remark : (words.at(-1) ?? ""));
   const timeUnit = words.map(unitOfTime).find((ms) => ms !== null) ?? null;
 
@@ -180,10 +196,14 @@ export function readHeading(written: string): Heading {
     const known =
       names.get(name) ??
       (bracket && REMARK.test(remark) ? names.get(bare) : null) ??
+      (isLocal ? names.get(words.filter((word) => !LOCAL.test(word)).join("")) : null) ??
       zonedField(names.get(bracket ? bare : words.slice(0, -1).join(""))) ??
       durationOf(names.get(words.filter((word) => word !== "in" && unitOfTime(word) === null).join("")));
     const isOther =
-      OTHER_WORDS.test(words.join(" ")) || words.some((word) => OTHER_NAMES.has(word)) || measureOf(text) === "other";
+      OTHER_WORDS.test(words.join(" ")) ||
+      words.some((word) => OTHER_NAMES.has(word)) ||
+      MULTIPLE.test(text) ||
+      measureOf(text) === "other";
     if (known && !ENERGY.includes(known) && unit === null)
       return TIMES.includes(known) && /[€$£¥%]/.test(text) ? null : known;
     if (isOther || (unit === null && !known)) return null;
@@ -198,7 +218,15 @@ export function readHeading(written: string): Heading {
   const fields = { months: fieldIn("months"), sessions: fieldIn("sessions") };
   const isTime = fields.sessions !== null && TIMES.includes(fields.sessions);
   const zone = isTime && isZoned ? zoneOf(bracket ? remark : (words.at(-1) ?? "")) : null;
-  return { fields, unit, zone, timeUnit, isWeak: WEAK.has(name) };
+  return {
+    fields,
+    unit,
+    zone,
+    timeUnit,
+    isWeak: WEAK.has(name),
+    isLocal,
+    isPart: words.some((word) => PART.test(word)),
+  };
 }
 
 /** Whether a header is a column of either kind: it helps to find the delimiter of a CSV file. */

@@ -133,7 +133,13 @@ class Columns {
   of(field: Field): number[] {
     return this.headings
       .flatMap((heading, place) => (heading.fields[this.#kind] === field ? [place] : []))
-      .sort((one, other) => Number(this.headings[one]?.isWeak) - Number(this.headings[other]?.isWeak));
+      .sort((one, other) => this.#weakness(one) - this.#weakness(other));
+  }
+
+  /** Times of the place come before those that may be UTC. */
+  #weakness(place: number): number {
+    const heading = this.headings[place];
+    return Number(heading?.isWeak) - Number(heading?.isLocal);
   }
 
   cells(place: number): Cell[] {
@@ -231,7 +237,7 @@ class Columns {
   }
 }
 
-/** The column of energy: a unit in the heading before one in the cells, before none; the sender's own choice before all. */
+/** The column of energy: a unit in the heading before one in the cells, before none, before a part of it; the sender's own choice before all. */
 async function chooseEnergy(
   columns: Columns,
   { decimal = null, columns: chosen }: { decimal?: Decimal | null | undefined; columns?: string | undefined },
@@ -245,7 +251,8 @@ async function chooseEnergy(
     await work.pause();
     if (column.isOther) continue;
     const unit = columns.headings[place]?.unit;
-    const rank = unit ? 2 : column.named.length > 0 ? 1 : 0;
+    const isPart = columns.headings[place]?.isPart;
+    const rank = isPart ? -1 : unit ? 2 : column.named.length > 0 ? 1 : 0;
     read.push({ place, column, rank, isUsable: column.ambiguous !== null || columns.isUsable(place, "kwh") });
   }
   const usable = read.filter(({ isUsable }) => isUsable);

@@ -5,17 +5,18 @@ import { cut, storable } from "#shared/values/text.ts";
 import { type EnergyColumn, readEnergy } from "../../sheet/decimals.ts";
 import { readDuration } from "../../sheet/durations.ts";
 import { type Cell, EMPTY, HEAD_ROWS, isNone, MAX_ROWS, type Row, SheetError } from "../../sheet/model.ts";
-import { readMonth } from "../../sheet/months.ts";
+import { isMonthFirst, readMonth } from "../../sheet/months.ts";
 import { openSheets } from "../../sheet/read_sheet.ts";
+import { type Order, readTime } from "../../sheet/times.ts";
 import { Work } from "../../sheet/work.ts";
 import { dayInAmsterdam } from "../../sheet/zones.ts";
 import { type Item, isNoId, readItem, writeInstant } from "../session_item.ts";
-import { isTotal, nameIn } from "./cells.ts";
+import { isRoundedName, isTotal, nameIn } from "./cells.ts";
 import { UploadFault } from "./fault.ts";
 import { findHead } from "./head.ts";
-import { type Field, isColumn, type Kind, type SessionField } from "./headings.ts";
+import { type Field, isColumn, type Kind, readHeading, type SessionField } from "./headings.ts";
 import { type Layout, layOut, placesOf, type Said } from "./layout.ts";
-import { Times } from "./session_times.ts";
+import { inWords, Times } from "./session_times.ts";
 
 export { UploadFault };
 
@@ -32,6 +33,7 @@ export const STATUSES = {
 const DETAILS: Record<string, string> = {
   too_many_cells:
     "The row has more cells than the headings: put quotes around a value with a comma, or use semicolons.",
+  other_headings: "The row is in a table below, which has other headings. Send that table in a file of its own.",
   two_digit_year: "The year has two digits. Write it with four.",
   rounded_ean: "Excel rounded the EAN. Format the column as text, fill in all 18 digits, and send the file again.",
 };
@@ -114,11 +116,24 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   const width = sheet.kind === "csv" ? (top?.width ?? headers.length) : Number.POSITIVE_INFINITY;
   const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : CHARGER, kind);
   const timePlaces = placesOfAny(kind === "months" ? ["period"] : ["started_at", "date"], kind);
+  const kwhPlaces = placesOfAny(["kwh"], kind);
+  const idPlaces = placesOfAny(["session_id"], kind);
+  const known = new Map<string, boolean>();
+  const isHeading = (text: string): boolean => {
+    const is = known.get(text) ?? readHeading(text).fields[kind] !== null;
+    known.set(text, is);
+    return is;
+  };
   const rejected: Rejected[] = [];
   const rows: Placed[] = [];
+  let below: "same" | "other" | null = null;
   for (const [index, row] of body.entries()) {
     const { sheet_row, cells } = row;
-    if (isSummary(row)) rejected.push({ row: index + 1, sheet_row, status: "summary" });
+    const again: "same" | "other" | null = below === "other" ? null : headingsAgain(row);
+    if (again) below = again;
+    if (again === "same") rejected.push({ row: index + 1, sheet_row, status: "summary" });
+    else if (below === "other") rejected.push({ row: index + 1, sheet_row, ...because("other_headings") });
+    else if (isSummary(row)) rejected.push({ row: index + 1, sheet_row, status: "summary" });
     else if (cells.length > width) rejected.push({ row: index + 1, sheet_row, ...because("too_many_cells") });
     else rows.push({ ...row, place: index + 1 });
   }
@@ -130,7 +145,7 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
     ids_ignored = false,
     sums,
   } = kind === "months"
-    ? await readMonths(table, rows, work)
+    ? await readMonths(table, rows, said.dates, work)
     : await readSessions(table, rows, await Times.of(headers, headings, layout, rows, said.dates, work), work);
   return {
     kind,
@@ -148,8 +163,27 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
     return headings.flatMap((heading, place) => (fields.includes(heading.fields[of] as Field) ? [place] : []));
   }
 
+  /** Whether a row has headings again: those of the file, or others, so that the rows below are of another table. */
+  function headingsAgain({ cells }: Row): "same" | "other" | null {
+    const isWord = (place: number) => {
+      const cell = cells[place] ?? EMPTY;
+      return cell.kind === "text" && !/\d/.test(cell.text) && !isNone(cell);
+    };
+    if (
+      !timePlaces.some(isWord) ||
+      cells.some(({ kind, text }) => kind !== "empty" && (kind !== "text" || /\d/.test(text)))
+    )
+      return null;
+    const words = cells.map(({ text }) => text).filter(Boolean);
+    const areOthers = words.length > 2 && new Set(words).size === words.length && kwhPlaces.some(isWord);
+    if (!areOthers && words.filter(isHeading).length < 2) return null;
+    const texts = headers.map((_header, place) => cells[place]?.text ?? "");
+    return texts.every((text, place) => text === headers[place]) && cells.length <= headers.length ? "same" : "other";
+  }
+
   /** A sum below the rows: it names no charger or customer, or "Totaal" in its place. */
   function isSummary({ cells }: Row): boolean {
+    if (idPlaces.some((place) => isTotal(cells[place] ?? EMPTY))) return true;
     const named = namesWhose.map((place) => cells[place] ?? EMPTY).filter((cell) => !isNone(cell));
     if (named.length > 0) return named.every(isTotal);
     if (cells.some(isTotal)) return true;
@@ -238,18 +272,19 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 type Result = Pick<ReadUpload, "items" | "rejected"> & { sums: Sums; ids_ignored?: boolean };
 
-async function readMonths(table: Table, rows: readonly Placed[], work: Work): Promise<Result> {
+async function readMonths(table: Table, rows: readonly Placed[], sent: Order | undefined, work: Work): Promise<Result> {
   const items: Judged[] = [];
   const rejected: Rejected[] = [];
   const sum = new Sum();
   for (const row of rows) {
     const pause = work.pause();
     if (pause) await pause;
-    const read = readMonthRow(table, row);
+    if (!sent && isMonthFirst(table.cell(row, "period"))) throw monthFirst(table, row);
+    const read = readMonthRow(table, row, sent);
     const { sheet_row, place } = row;
     if (isFault(read)) {
       const column = read.field ? table.columnOf(read.field) : {};
-      const period = readMonth(table.cell(row, "period"));
+      const period = readMonth(table.cell(row, "period"), sent);
       rejected.push({ row: place, sheet_row, ...because(read.reason), ...column, period });
     } else {
       items.push({ place, sheet_row, ...read, document: table.words(row) });
@@ -263,7 +298,20 @@ type Fault = { reason: string; field?: Field };
 const isFault = (read: object): read is Fault => "reason" in read;
 type MonthRow = { period: string; total_kwh: number; session_count: number; [field: string]: unknown };
 
-function readMonthRow(table: Table, row: Placed): Fault | MonthRow {
+/** Asks which comes first: a month was written as its first day. */
+function monthFirst(table: Table, row: Placed): UploadFault {
+  const cell = table.cell(row, "period");
+  const read = readTime(cell);
+  return new UploadFault("ambiguous_dates", {
+    column: table.columnOf("period").column ?? "",
+    sheet_row: row.sheet_row,
+    value: cell.text.slice(0, 40),
+    dmy: inWords(read?.day) ?? "",
+    mdy: inWords(read?.monthFirst) ?? "",
+  });
+}
+
+function readMonthRow(table: Table, row: Placed, order: Order | undefined): Fault | MonthRow {
   const bad = (field: Field) => ({ reason: `bad_${field}`, field });
   const reference = nameIn(table.cell(row, "cpo_external_ref"));
   const ean = nameIn(table.cell(row, "ean"));
@@ -271,10 +319,10 @@ function readMonthRow(table: Table, row: Placed): Fault | MonthRow {
   let code = ean && !isRounded ? eanCode().safeParse(ean).data : undefined;
   let connection = nameIn(table.cell(row, "connection_id"));
   if (connection && !UUID.test(connection)) connection = null;
-  const month = readMonth(table.cell(row, "period"));
+  const month = readMonth(table.cell(row, "period"), order);
   const wh = table.wattHours(row, "kwh");
   let session_count = countIn(table.cell(row, "session_count"));
-  if (reference === null) return bad("cpo_external_ref");
+  if (reference === null || (reference && isRoundedName(reference))) return bad("cpo_external_ref");
   // a wrong name beside a right one is left out
   if (ean !== undefined && !code) {
     if (!reference && !connection) return { reason: isRounded ? "rounded_ean" : "bad_ean", field: "ean" };
@@ -367,8 +415,8 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
   const unread: SessionField[] = [];
   for (const field of NAMED) {
     const name = nameIn(table.cell(row, field));
-    if (typeof name === "string") sent[field] = name;
-    else if (name === null) unread.push(field);
+    if (name === null || (name && isRoundedName(name))) unread.push(field);
+    else if (name) sent[field] = name;
   }
   // the sender's own id of a charger is a name of it
   if (typeof sent.charger_id === "string" && !UUID.test(sent.charger_id)) {
@@ -385,8 +433,8 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
     else sent[field] = "";
   }
   const id = nameIn(table.cell(row, "session_id"));
-  if (typeof id === "string" && !isNoId(id)) sent.session_id = id;
-  else if (id === null) table.leaveOut(row, "session_id");
+  if (id === null || (id && isRoundedName(id))) table.leaveOut(row, "session_id");
+  else if (id && !isNoId(id)) sent.session_id = id;
 
   const start = times.start(index);
   sent.started_at = start === null ? "" : writeInstant(start);
@@ -502,7 +550,20 @@ function haveReusedIds(items: Item[]): boolean {
   return isReused;
 }
 
-/** EVSEs that a file names by words, such as A and B: of each charger they are numbered in the order of their first rows. */
+// no other word: Type 2 and CCS2 are kinds of plugs
+const EVSE_NUMBER =
+  /^(?:(?:EVSE|CONNECTOR|CONN|PORT|POORT|SOCKET|OUTLET|PLUG|STEKKER|STECKER|STOPCONTACT|AANSLUITING|ANSCHLUSS|LAADPUNT|LADEPUNKT)[ #_-]*)?0?([1-9]\d?)(?:[.,]0+)?$|\*0?([1-9])$/;
+
+/** What a word for an EVSE says about its number, so that each file numbers it alike: `B`, `Connector 2`, `2.0`, `NL*TNM*E177*2`, `rechts`. */
+function evseNumberOf(word: string): number | null {
+  if (/^[A-Z]$/.test(word)) return word.charCodeAt(0) - 64;
+  if (/^LIN(?:KS|KER)|^LEFT/.test(word)) return 1;
+  if (/^RECHT|^RIGHT/.test(word)) return 2;
+  const [, bare, last] = EVSE_NUMBER.exec(word) ?? [];
+  return bare || last ? Number(bare ?? last) : null;
+}
+
+/** EVSEs that a file names by words, such as A and B: of each charger they are numbered by what the words say, or else by their order. */
 class Evses {
   readonly #table: Table;
   readonly #isNamed: boolean;
@@ -530,16 +591,29 @@ class Evses {
     if (!named) return;
     const words = this.#words.get(named.charger) ?? new Map<string, number>();
     this.#words.set(named.charger, words);
-    if (!words.has(named.word) && words.size < 100) words.set(named.word, words.size + 1);
+    if (!words.has(named.word) && words.size < 100) words.set(named.word, 0);
   }
 
-  /** Numbers the EVSEs of chargers that have several. A name that a charger has counts before. */
+  #number(words: Map<string, number>): void {
+    const said = [...words.keys()].map(evseNumberOf);
+    const areSaid = said.every((number) => number !== null) && new Set(said).size === said.length;
+    // other words: by the alphabet, whatever the order of the rows
+    const sorted = [...words.keys()].sort();
+    for (const word of sorted) {
+      const number = areSaid ? evseNumberOf(word) : sorted.length > 1 ? sorted.indexOf(word) + 1 : null;
+      if (number === null) words.delete(word);
+      else words.set(word, number);
+    }
+  }
+
+  /** A name that a charger has counts before. */
   settle(items: (Item & { row: Placed })[]): void {
+    for (const words of this.#words.values()) this.#number(words);
     for (const item of items) {
       const named = this.#of(item, item.row);
       const words = this.#words.get(named?.charger ?? "");
       const number = words?.get(named?.word ?? "");
-      if (number !== undefined && words && words.size > 1) item.evse_no = number;
+      if (number !== undefined) item.evse_no = number;
     }
   }
 }

@@ -167,4 +167,4 @@ const hasOwnDay = (columns: TimeColumns | null): boolean =>
   columns !== null && ("moment" in columns || columns.day !== null);
 
 const IN_WORDS = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
-const inWords = (day: number | null | undefined): string | null => (day == null ? null : IN_WORDS.format(day));
+export const inWords = (day: number | null | undefined): string | null => (day == null ? null : IN_WORDS.format(day));

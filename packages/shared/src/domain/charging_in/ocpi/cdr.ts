@@ -23,12 +23,13 @@ const id = (longest: number) =>
     .refine((value) => value.length >= 1 && value.length <= longest, `must have 1 to ${longest} characters`)
     .refine(isPlain, "must not contain control characters");
 
-/** An optional CiString; null if it is empty, or none that can be used. */
+/** An optional CiString; null if it is empty, a word for nothing, or none that can be used. */
 const name = (longest: number) =>
   z
     .unknown()
     .optional()
-    .transform((value) => id(longest).safeParse(Number.isSafeInteger(value) ? `${value}` : value).data ?? null);
+    .transform((value) => id(longest).safeParse(Number.isSafeInteger(value) ? `${value}` : value).data ?? null)
+    .transform((value) => (value !== null && /^(?:N\/A|NULL|NONE|UNKNOWN|UNDEFINED|-+)$/.test(value) ? null : value));
 
 /** Null if it is not there, or a text without a sign. */
 const optional = <T extends z.ZodType>(schema: T) =>
@@ -110,6 +111,13 @@ const Cdr = z
     path: ["total_energy"],
     error: `must be 0 to ${MOST_KWH} kWh`,
   })
+  .refine(
+    ({ credit, total_energy, charging_periods }) => credit || total_energy !== 0 || !disagrees(0, charging_periods),
+    {
+      path: ["total_energy"],
+      error: "is 0, but the charging periods have energy",
+    },
+  )
   .refine(({ cdr_location, meter_id }) => cdr_location.evse_uid ?? cdr_location.evse_id ?? meter_id, {
     path: ["cdr_location", "evse_uid"],
     error: "is missing, and so are evse_id and meter_id",
@@ -208,14 +216,20 @@ type CdrSession = {
 const objectsIn = (list: unknown): Json[] =>
   Array.isArray(list) ? list.filter((each) => typeof each === "object" && each !== null) : [];
 
-/** Whether the energy of all periods, if each tells it, is further from the total than 1 % and 0.1 kWh. */
+/**
+ * Whether the energy of all periods, if each tells it, is further from the total than 1 % and 0.1 kWh. Some platforms tell it in Wh, as
+ * an example of the specification does.
+ */
 function disagrees(kwh: number, periods: unknown): boolean {
-  const volumes = objectsIn(periods).map(
-    ({ dimensions }) => objectsIn(dimensions).find(({ type }) => type === "ENERGY")?.volume,
+  const told = objectsIn(periods).map(({ dimensions }) =>
+    objectsIn(dimensions).flatMap(({ type, volume }) => (type === "ENERGY" ? [volume] : [])),
   );
-  if (volumes.length === 0 || !volumes.every((volume) => typeof volume === "number")) return false;
+  const volumes = told.flat();
+  if (told.length === 0 || !told.every(({ length }) => length > 0)) return false;
+  if (!volumes.every((volume) => typeof volume === "number")) return false;
   const sum = volumes.reduce((all, volume) => all + volume, 0);
-  return Math.abs(sum - kwh) > Math.max(0.1, kwh * 0.01);
+  const isNear = (other: number) => Math.abs(other - kwh) <= Math.max(0.1, kwh * 0.01);
+  return !isNear(sum) && !(kwh >= 1 && isNear(sum / 1000));
 }
 
 /** The signed texts that can be stored. */
