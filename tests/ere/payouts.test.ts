@@ -170,11 +170,15 @@ describe("contract §3 payout prepare", () => {
       "Zoë Müller-Größe": "Zoe Muller-Grosse",
       "Ægir Ørsted": "AEgir Orsted",
       "Łukasz Đoković & Zonen": "Lukasz Dokovic Zonen",
-      "D’Artagnan (Œuvre), Þór": "D Artagnan (OEuvre), Thor",
+      "D’Artagnan (Œuvre), Þór": "D'Artagnan (OEuvre), Thor",
       [`☺ ${"x".repeat(90)}`]: "x".repeat(70),
       [`${"é".repeat(69)} ☺ y`]: "e".repeat(69),
       "ﬁrma ½": "firma 1 2",
-      Иван: null,
+      Иван: "Ivan",
+      "Щербаков Юрій": "Shcherbakov Yurij".replace("ij", "iy"),
+      "Γιώργος Παπαδόπουλος": "Giorgos Papadopoulos",
+      אברהם: null,
+      王小明: null,
       "- . -": null,
     };
     for (const [name, wanted] of Object.entries(names))
