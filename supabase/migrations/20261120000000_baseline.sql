@@ -713,17 +713,19 @@ comment on function private.reserve_token_hash(text) is
   'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 '
   'random bits make it unique.';
 
--- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote
--- in front.
+-- A line of CSV by RFC 4180: null is an empty field, and every text is quoted. A spreadsheet may split it by another
+-- delimiter, and then a text begins a cell after each comma, semicolon, tab and line break in it. What begins like a
+-- formula there gets an apostrophe in front, so that it is computed by nobody.
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
 as $$
-  -- a spreadsheet would compute what begins like a formula
-  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ','
-                    order by f.place) || E'\r\n'
-    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value
-                             else coalesce(value, '') end as field
-            from unnest(fields) with ordinality as u (value, place)) f
+  select string_agg(
+           case when f.value ~ '^-?[0-9]+(\.[0-9]+)?$' then f.value
+                when f.value <> '' then
+                  '"' || replace(regexp_replace(f.value, '(^|[,;\t\r\n])([\s"'']*)([=+@＝＋＠－-])', '\1\2''\3', 'g'),
+                                 '"', '""') || '"'
+                else '' end, ',' order by f.place) || E'\r\n'
+    from unnest(fields) with ordinality as f (value, place)
 $$;
 
 -- The words of a text in lower case, without accents. Anything but letters and digits separates them.
@@ -1337,7 +1339,7 @@ comment on table core.accounts is
   'encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal '
   'data.';
 comment on column core.accounts.iban_checksum_ok is
-  'Whether the IBAN has the length of its country and the right checksum, as it was when it was stored.';
+  'Whether the check digits of the IBAN are right, as its function found before it encrypted it; null without one.';
 comment on column core.accounts.bank_name is
   'The name that the bank is told if the customer''s own has no letter that banks take. The operator gives it.';
 comment on column core.accounts.iban_changed_at is
@@ -1349,6 +1351,8 @@ comment on column core.accounts.eligibility_announced is
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
+-- serves: the accounts that cannot be paid
+create index accounts_iban_wrong on core.accounts (partner_id) where not iban_checksum_ok;
 -- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref,
                                                                              company ->> 'name'))
@@ -3133,6 +3137,7 @@ create table core.invoices (
   corrects   uuid,
   name       text           not null,
   company    jsonb          not null,
+  months     jsonb          not null default '[]',
   constraint invoices_pkey primary key (partner_id, id),
   constraint invoices_number_key unique (partner_id, year, number),
   constraint invoices_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -3153,6 +3158,8 @@ comment on table core.invoices is
 comment on column core.invoices.vat is
   'On top of the share, rounded half up once, away from zero. For the credit notes of one invoice the sum is rounded, '
   'so that together they have the invoice''s cents.';
+comment on column core.invoices.months is
+  'What it charges by month of delivery, as private.invoice_months found when it was issued: it outlives the sales.';
 comment on column core.invoices.corrects is
   'The invoice that a credit note corrects, at its rate; null for an invoice.';
 -- serves: the credit notes of an invoice
@@ -7179,13 +7186,14 @@ create trigger count_removed_accounts after delete on core.accounts referencing 
 
 -- Accounts: customers. Each has a signatory and one or more connections.
 
--- Stores an encrypted IBAN: {ciphertext, key_id, last4}.
+-- Stores an encrypted IBAN: {ciphertext, key_id, last4, checksum_ok}.
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
 as $$
 begin
   update core.accounts
-     set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4'
+     set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4',
+         iban_checksum_ok = (iban ->> 'checksum_ok')::boolean
    where id = account;
   perform private.audit('account.iban_stored', account);
   perform private.advance_registration(account);
@@ -7357,6 +7365,7 @@ begin
     'location_id', c.location_id,
     'ean_validation_status', c.ean_validation_status,
     'iban_stored', a.iban_ciphertext is not null,
+    'iban_checksum_ok', a.iban_checksum_ok,
     'mandate_status', m.mandate_status,
     'account', json_build_object(
       'id', a.id, 'type', a.type, 'display_name', a.display_name, 'payout_handler', a.payout_handler,
@@ -7479,12 +7488,12 @@ begin
 
   insert into core.accounts
     (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext,
-     iban_key_id, iban_last4)
+     iban_key_id, iban_last4, iban_checksum_ok)
   values
     (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler',
      reference,
      nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}',
-         input #>> '{iban,last4}')
+         input #>> '{iban,last4}', (input #>> '{iban,checksum_ok}')::boolean)
   returning id into account;
 
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
@@ -7581,6 +7590,7 @@ begin
                a.payout_handler,
                a.cpo_external_ref,
                a.access_channel,
+               a.iban_checksum_ok,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
                   select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id
@@ -8679,13 +8689,14 @@ begin
   perform private.enter_account(draft);
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext,
-     iban_key_id, iban_last4)
+     iban_key_id, iban_last4, iban_checksum_ok)
   values
     (private.people_tenant(), draft.user_id, 'user', facts ->> 'type',
      coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
      case when facts ->> 'type' <> 'particulier' then
        jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
-     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}',
+     (draft.progress #>> '{iban,checksum_ok}')::boolean)
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
   values (private.people_tenant(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');
@@ -11954,6 +11965,8 @@ begin
   if not found then
     return null;
   end if;
+  update core.invoices i set months = private.invoice_months(invoice)
+   where i.partner_id = invoice.partner_id and i.id = invoice.id returning * into invoice;
   if invoice.vat <> 0 then
     perform private.post(partner.id,
                          array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat',
@@ -12141,7 +12154,7 @@ begin
   perform private.refuse_if('invoice_not_found', not found,
                             json_build_object('number', input ->> 'number', 'partner', partner.slug));
   return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company,
-                           'months', private.invoice_months(invoice));
+                           'months', invoice.months);
 end $$;
 comment on function ops.invoice_show(jsonb) is
   'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, '
@@ -16000,10 +16013,13 @@ create function private.forget_invoices(border date, size int) returns int
 language plpgsql
 as $$
 declare
-  gone    core.invoices[];
-  deleted int;
+  gone     core.invoices[];
+  tenant   uuid;
+  postings private.posting[];
+  deleted  int;
 begin
-  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it
+  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it, or a
+  -- sale is left that it charges: its share would be invoiced again
   gone := array(
     select i from core.invoices i
       join (select i.partner_id, i.year from core.invoices i
@@ -16011,8 +16027,22 @@ begin
                and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id
                                and o.id = c.corrects
                                 where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
+               and not exists (select from core.invoices o
+                                 join core.invoice_entries n on n.partner_id = o.partner_id and n.invoice_id = o.id
+                                 join core.ledger_entries e on e.partner_id = n.ledger_partner_id and e.id = n.entry_id
+                                 join core.allocations a on a.partner_id = e.partner_id
+                                     and a.id = private.as_uuid(split_part(e.cause, ':', 2))
+                                where o.partner_id = i.partner_id and o.year = i.year)
              group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
   perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
+  -- the service's claim to their VAT is as old; what of it the partner was not paid stays owed
+  for tenant, postings in
+    select i.partner_id, array_agg(private.euro_posting('closed:invoice:' || i.id, i.vat, 'closed', i.partner_id,
+                                                        'input_vat', private.people_tenant()))
+      from unnest(gone) i where i.vat <> 0 group by i.partner_id
+  loop
+    perform private.post(tenant, postings);
+  end loop;
   delete from core.invoice_entries e using unnest(gone) i where e.partner_id = i.partner_id and e.invoice_id = i.id;
   delete from core.documents d using unnest(gone) i where d.partner_id = i.partner_id and d.invoice_id = i.id;
   -- one statement deletes credit notes together with the invoices that they correct
@@ -16020,6 +16050,27 @@ begin
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
+
+-- Whether nothing that must be kept rests on a booking of before the border: a sale, a reversal or a payment of it that
+-- is not seven years old.
+create function private.is_past(booking core.bookings, border date) returns boolean
+language sql stable
+as $$
+  select not exists (
+    select from core.sales s
+     where s.partner_id = booking.partner_id and s.booking_id = booking.id
+       and (s.sold_on >= border
+            or exists (select from core.sale_reversals v
+                        where v.partner_id = s.partner_id and v.sale_id = s.id
+                          and v.reversed_at >= private.dutch_midnight(border))
+            or exists (select from core.allocations a
+                         join core.payout_entries e on e.ledger_partner_id = a.partner_id and e.allocation_id = a.id
+                         join core.payout_parts p on p.partner_id = e.partner_id and p.id = e.part_id
+                         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+                        where a.partner_id = s.partner_id and a.sale_id = s.id
+                          and (l.status = 'pending' or coalesce(l.paid_at, l.failed_at)
+                                                       >= private.dutch_midnight(border)))))
+$$;
 
 create function private.forget_bookings(border date, size int) returns int
 language plpgsql
@@ -16031,8 +16082,8 @@ declare
   deleted int := 0;
   counted int;
 begin
-  for booking in select * from core.bookings b where b.quarter < border order by b.quarter, b.partner_id,
-      b.id for update loop
+  for booking in select * from core.bookings b where b.quarter < border and private.is_past(b, border)
+      order by b.quarter, b.partner_id, b.id for update loop
     if booking.partner_id <> all (checked) then
       perform private.require_agreement(booking.partner_id);
       checked := checked || booking.partner_id;
@@ -16207,7 +16258,10 @@ begin
        and (v.at >= private.dutch_midnight(border)
             or v.what like 'invoice:%' and exists (
               select from core.invoices i where i.partner_id = l.partner_id
-                  and i.id = private.as_uuid(split_part(v.what, ':', 2))));
+                  and i.id = private.as_uuid(split_part(v.what, ':', 2)))
+            or v.what like 'allocation:%' and exists (
+              select from core.allocations a where a.partner_id = l.partner_id
+                  and a.id = private.as_uuid(split_part(v.what, ':', 2))));
     select * into upto from core.audit_links l
      where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1,
          least(chain.position, chain.checkpoint_position + size));
@@ -16288,7 +16342,7 @@ end $$;
 -- The kinds in order of deletion: a kind comes before the kinds that it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable
-as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,'
+as $$ select '{drafts,bookings,payouts,invoices,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,'
              'accounts,audit_log,ledger}'::text[] $$;
 
 -- supabase/schemas/outbox/documents/overviews.sql
@@ -16374,7 +16428,8 @@ as $$
       from core.payout_parts p
       join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id and l.status = 'paid'
      where p.ledger_partner_id = account.partner_id and p.payee_id = account.id and p.kind = 'customer') y
-   where y.year < extract(year from private.today())
+   -- of a year that retention may delete, a part may be gone
+   where y.year between extract(year from private.today()) - 6 and extract(year from private.today()) - 1
 $$;
 comment on function private.overview_years(core.accounts) is
   'The past years in which a customer had a sale, a reversal or a payment. Definer, as private.yearly_overview.';
@@ -16793,7 +16848,7 @@ as $$
                                                                  'ere', m ->> 'ere',
                                                                  'fee', m ->> 'fee_eur', 'share',
                                                                      m ->> 'share_eur')), '[]')
-                        from json_array_elements(private.invoice_months(i)) m))
+                        from jsonb_array_elements(i.months) m))
     from core.invoices i
     join core.partners p on p.id = i.partner_id
    where i.partner_id = document.partner_id and i.id = document.invoice_id
@@ -20066,6 +20121,7 @@ begin
                                                                         and e.failing_since is not null))
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
+      'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -20073,7 +20129,8 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
   '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
-  'customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. iban_wrong: the '
+  'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 

@@ -83,7 +83,7 @@ begin
   perform private.refuse_if('invoice_not_found', not found,
                             json_build_object('number', input ->> 'number', 'partner', partner.slug));
   return json_build_object('invoice', private.invoice_row(invoice), 'company', invoice.company,
-                           'months', private.invoice_months(invoice));
+                           'months', invoice.months);
 end $$;
 comment on function ops.invoice_show(jsonb) is
   'An invoice, its company data, and what it charges by month of delivery: {partner, number} to {invoice, company, '

@@ -128,7 +128,7 @@ as $$
                                                                  'ere', m ->> 'ere',
                                                                  'fee', m ->> 'fee_eur', 'share',
                                                                      m ->> 'share_eur')), '[]')
-                        from json_array_elements(private.invoice_months(i)) m))
+                        from jsonb_array_elements(i.months) m))
     from core.invoices i
     join core.partners p on p.id = i.partner_id
    where i.partner_id = document.partner_id and i.id = document.invoice_id
