@@ -16274,8 +16274,8 @@ begin
     else
       perform private.require_agreement(chain.partner_id);
     end if;
-    fault := (private.verify_links(chain, chain.checkpoint_position, (upto.position - chain.checkpoint_position)::int,
-                                   null)).first_fault;
+    fault := (private.verify_links(chain, chain.checkpoint_position,
+                                   least(chain.position - chain.checkpoint_position, size)::int, null)).first_fault;
     perform private.refuse_if('audit_disagrees', fault.fault is not null, json_build_object(
       'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault',
           fault.fault, 'row', fault.row_id, 'what', fault.what));
