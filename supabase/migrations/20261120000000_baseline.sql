@@ -11338,6 +11338,41 @@ as $$
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
 
+-- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
+-- amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything is owed.
+create function private.unpayable(tenants uuid[], quarter date) returns json
+language sql stable
+as $$
+  with payee as (
+    select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
+           coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
+                                   when f.barred then 'iban_failed' end) as reason,
+           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until
+      from private.payees(private.read_minimum('{}')) y
+      left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
+      cross join lateral (
+        -- the IBAN is the one of then
+        select exists (select from core.payout_lines l
+                        where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+                          and l.failed_effect = 'account' and l.released_at is null
+                          and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+     where y.partner_id = any (tenants)
+  ), wrong as (
+    select a.partner_id, a.id, null::numeric, 'iban_invalid', null
+      from core.accounts a
+     where a.partner_id = any (tenants) and not a.iban_checksum_ok and a.id not in (select y.payee from payee y)
+       and exists (select from core.connections c
+                     join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+                    where c.partner_id = a.partner_id and c.account_id = a.id
+                      and d.period >= unpayable.quarter and d.period < private.next_quarter(unpayable.quarter))
+  )
+  select coalesce(json_agg(json_build_object(
+           'payee', u.payee, 'partner_slug', p.slug, 'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
+    from (select * from payee y where y.reason is not null union all select * from wrong) u
+    join core.partners p on p.id = u.partner_id
+$$;
+
 create function ops.quarter_show(input jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -11374,11 +11409,13 @@ begin
              'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
                              then exists (select from private.payees(private.read_minimum('{}')) y
                                           where y.reason is null) end,
+             'unpayable', private.unpayable(array(select (k.p).id from known k where k.begun or partner is not null),
+                                            wanted),
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
   'booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';
 
 -- supabase/schemas/money/bookings/submit.sql
@@ -21100,6 +21137,20 @@ comment on function private.own_brand() is
   'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no '
   'longer. Definer, because a partner is another tenant.';
 
+-- The last payment of a customer, if it did not arrive and they gave no other IBAN since: {amount_eur, iban_last4, day,
+-- because}. because: account, holder or none, as core.payout_lines.failed_effect.
+create function private.payment_back(account core.accounts) returns json
+language sql stable
+as $$
+  select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
+                           'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
+    from (select * from core.payout_lines l
+           where l.partner_id = account.partner_id and l.payee_id = account.id and l.status <> 'cancelled'
+           order by l.arrival desc limit 1) l
+   where l.status = 'failed' and l.released_at is null
+     and (l.failed_effect <> 'account' or account.iban_changed_at <= l.failed_at)
+$$;
+
 create function private.own_accounts() returns json
 language sql stable security definer
 as $$
@@ -21117,6 +21168,7 @@ as $$
            'iban_last4', a.iban_last4,
            'iban_held_until',
                case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
+           'payment_back', private.payment_back(a),
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
              select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id
                  and l.id = p.line_id and l.status = 'pending'
@@ -21147,7 +21199,7 @@ as $$
 $$;
 comment on function private.own_accounts() is
   'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, '
-  'iban_held_until, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names '
+  'iban_held_until, payment_back, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names '
   'the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a '
   'CPO''s accounts are in its tenant.';
 

@@ -36,11 +36,14 @@ const accountFields = {
 };
 
 const ibanChecksumOk = () =>
-  z.boolean().nullable().meta({
-    description:
-      "Whether the check digits of the stored IBAN are right; null without an IBAN. A wrong IBAN is stored as it was " +
-      "sent, and nothing can be paid to it: send the right one with a repeat",
-  });
+  z
+    .boolean()
+    .nullable()
+    .meta({
+      description:
+        "Whether the check digits of the stored IBAN are right; null without an IBAN. A wrong IBAN is stored as it was " +
+        "sent, and nothing can be paid to it: send the right one with a repeat",
+    });
 
 const Connection = z
   .object({

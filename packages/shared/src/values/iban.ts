@@ -1,7 +1,10 @@
 import { type Keys, open, type Sealed, seal } from "./sealed.ts";
 
 /** An IBAN as the database keeps it: SQL knows that there is one, and its last four characters. */
-export type SealedIban = Sealed & { last4: string; /** Whether its check digits are right (ISO 13616). */ checksum_ok: boolean };
+export type SealedIban = Sealed & {
+  last4: string /** Whether its check digits are right (ISO 13616). */;
+  checksum_ok: boolean;
+};
 
 /** Whether a text is an IBAN, by the length of its country and its checksum. */
 export async function isIban(text: string): Promise<boolean> {
