@@ -493,9 +493,9 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await shown("bad")).map(([row]) => row)).toEqual([3, 5]);
     const { text: mend, bytes = new Uint8Array() } = await ask(portal(world, `${page}/mend.csv`));
     expect(mend.replace("\ufeff", "").split("\r\n").slice(0, 3)).toEqual([
-      "Naam;E-mail;Postcode;Huisnummer;Hobby;Wat er gebeurde",
-      "Piet;geen;3818 LH;8;'=1+1;Niet te lezen E-mail is geen e-mailadres.",
-      ";ook geen;;;z;Niet te lezen E-mail is geen e-mailadres.",
+      '"Naam";"E-mail";"Postcode";"Huisnummer";"Hobby";"Wat er gebeurde"',
+      `"Piet";"geen";"3818 LH";"8";"'=1+1";"Niet te lezen E-mail is geen e-mailadres."`,
+      ';"ook geen";;;"z";"Niet te lezen E-mail is geen e-mailadres."',
     ]);
     const cells = (await readTable(bytes)).rows.map((row) => row.cells.slice(0, 5));
     expect(cells[0], "brought again, it says the same").toEqual(["Piet", "geen", "3818 LH", "8", "=1+1"]);
