@@ -21231,7 +21231,8 @@ as $$
            where l.partner_id = account.partner_id and l.payee_id = account.id and l.status <> 'cancelled'
            order by l.arrival desc limit 1) l
    where l.status = 'failed' and l.released_at is null
-     and (l.failed_effect <> 'account' or account.iban_changed_at <= l.failed_at)
+     and (l.failed_effect <> 'account'
+          or l.iban_last4 = account.iban_last4 and account.iban_changed_at <= l.failed_at)
 $$;
 
 create function private.own_accounts() returns json

@@ -1,6 +1,6 @@
 // What comes of the bank's answers: who is paid, what is payable again, and whom it takes.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { rowCounts } from "../harness/world.ts";
@@ -237,7 +237,6 @@ test("contract §3 the bank pays on TARGET days, and what mails promise counts t
       /give a TARGET day within 90 days, such as 2026-12-28/,
     );
   expect((await world.anna(command)).code).toBe(0);
-  const { readFileSync } = await import("node:fs");
   expect(readFileSync(out, "utf8")).toContain("<Dt>2026-12-28</Dt>");
   const { details } = await world.row("select details from core.notices where kind = 'payout_sent'");
   expect(details).toMatchObject({ from: "2026-12-28", until: "2026-12-30" });
@@ -252,4 +251,25 @@ test("contract §3 where no name remains for the bank the operator gives one", a
   expect((await world.anna(["payout", "name", id, "Wang Xiaoming"])).json).toMatchObject({ changed: true });
   expect((await world.anna(["payout", "name", id, "Wang Xiaoming"])).json).toMatchObject({ changed: false });
   expect((await world.exported()).xml).toContain("<Nm>Wang Xiaoming</Nm>");
+});
+
+test("contract §3 the reasons that bar an account are those of docs/ere.md", async () => {
+  const { codes } = await world.row(
+    "select array_agg(code order by code) as codes from private.bank_reasons() where effect = 'account'",
+  );
+  const guide = readFileSync(new URL("../../docs/ere.md", import.meta.url), "utf8");
+  const [row = ""] = /^\| .*: the account is wrong \|/m.exec(guide) ?? [];
+  expect(
+    row
+      .match(/`\w{4}`/g)
+      ?.map((code) => code.slice(1, -1))
+      .sort(),
+  ).toEqual(codes);
+  for (const [reason, effect] of Object.entries({
+    MD07: "holder",
+    AM04: "none",
+    "XX99 new": "none",
+    "bank in error": "account",
+  }))
+    expect((await world.row("select private.failure_effect($1) as effect", reason)).effect).toBe(effect);
 });
