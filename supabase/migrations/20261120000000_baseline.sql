@@ -11455,8 +11455,9 @@ begin
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
-  'booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that '
+  'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
+  'unpayable: who cannot be, with the reason. No personal data.';
 
 -- supabase/schemas/money/bookings/submit.sql
 
@@ -13148,8 +13149,9 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
-               left(coalesce(s.reason, 'MS03'), 500), case when s.line is not null and private.line_id_of(s.line) is null
-                                         then 'unknown' end, null)::private.bank_word
+               left(coalesce(s.reason, 'MS03'), 500),
+               case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
+               null)::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
                                                               reason text))
            with ordinality as s (what, batch, line, amount, reason, place)));
@@ -13488,8 +13490,8 @@ begin
 end $$;
 comment on function ops.payout_export(jsonb) is
   'What the file for the bank is made of, with encrypted IBANs: {batch, date?} to {batch, created_at, pays_on, lines}. '
-  'A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the '
-  'file that payout_keep_file stored.';
+  'A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: '
+  '{batch, file}, the file that payout_keep_file stored.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -13713,7 +13715,8 @@ declare
   changed boolean;
 begin
   account := private.account_named(input);
-  perform private.refuse_if('invalid_bank_name', (length(wanted) <= 70 and private.sepa_name(wanted) = wanted) is not true);
+  perform private.refuse_if('invalid_bank_name',
+                            (length(wanted) <= 70 and private.sepa_name(wanted) = wanted) is not true);
   changed := account.bank_name is distinct from wanted;
   if changed then
     update core.accounts a set bank_name = wanted where a.partner_id = account.partner_id and a.id = account.id;
@@ -13817,8 +13820,8 @@ comment on function private.partner_payouts(uuid) is
 
 -- Who is owed what, and whether it can be paid now.
 
--- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Greek and Cyrillic are transliterated,
--- Latin letters lose their accents; null if nothing is left.
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Greek and Cyrillic are
+-- transliterated, Latin letters lose their accents; null if nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
@@ -21283,8 +21286,8 @@ as $$
 $$;
 comment on function private.own_accounts() is
   'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, '
-  'iban_held_until, payment_back, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we owe. cpo names '
-  'the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a '
+  'iban_held_until, payment_back, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we '
+  'owe. cpo names the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a '
   'CPO''s accounts are in its tenant.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.

@@ -553,7 +553,7 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     await world.refused(["booking", "export", "2026-Q2", "--out", folder], "cannot be written");
   });
 
-  test("attack: a name that a spreadsheet would compute, whichever delimiter splits the register's file", async () => {
+  test("contract §3 attack: a name that a spreadsheet would compute, whichever delimiter splits the register's file", async () => {
     const { line } = await world.row("select private.csv_line(variadic $1) as line", FORMULAS);
     expect(formulasIn(line)).toEqual([]);
     expect((await world.row("select private.csv_line('Jan;=1+1;x', '-12.50', null) as line")).line).toBe(

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { toCsv } from "../../supabase/functions/pages/kit/csv.ts";
 import { FORMULAS, formulasIn } from "../harness/csv_cells.ts";
 
-test("attack: a name that a spreadsheet would compute, whichever delimiter splits the file", () => {
+test("contract §1 attack: a name that a spreadsheet would compute, whichever delimiter splits the file", () => {
   expect(formulasIn("a,=1"), "the check finds one").not.toEqual([]);
   const text = fc.oneof(
     fc.constantFrom(...FORMULAS),

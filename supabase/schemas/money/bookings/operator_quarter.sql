@@ -166,5 +166,6 @@ begin
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
-  'booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that '
+  'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
+  'unpayable: who cannot be, with the reason. No personal data.';

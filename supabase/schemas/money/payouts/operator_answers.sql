@@ -110,8 +110,9 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
-               left(coalesce(s.reason, 'MS03'), 500), case when s.line is not null and private.line_id_of(s.line) is null
-                                         then 'unknown' end, null)::private.bank_word
+               left(coalesce(s.reason, 'MS03'), 500),
+               case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
+               null)::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
                                                               reason text))
            with ordinality as s (what, batch, line, amount, reason, place)));

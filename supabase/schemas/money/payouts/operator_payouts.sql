@@ -210,8 +210,8 @@ begin
 end $$;
 comment on function ops.payout_export(jsonb) is
   'What the file for the bank is made of, with encrypted IBANs: {batch, date?} to {batch, created_at, pays_on, lines}. '
-  'A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the '
-  'file that payout_keep_file stored.';
+  'A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: '
+  '{batch, file}, the file that payout_keep_file stored.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -435,7 +435,8 @@ declare
   changed boolean;
 begin
   account := private.account_named(input);
-  perform private.refuse_if('invalid_bank_name', (length(wanted) <= 70 and private.sepa_name(wanted) = wanted) is not true);
+  perform private.refuse_if('invalid_bank_name',
+                            (length(wanted) <= 70 and private.sepa_name(wanted) = wanted) is not true);
   changed := account.bank_name is distinct from wanted;
   if changed then
     update core.accounts a set bank_name = wanted where a.partner_id = account.partner_id and a.id = account.id;

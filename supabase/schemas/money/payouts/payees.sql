@@ -1,7 +1,7 @@
 -- Who is owed what, and whether it can be paid now.
 
--- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Greek and Cyrillic are transliterated,
--- Latin letters lose their accents; null if nothing is left.
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Greek and Cyrillic are
+-- transliterated, Latin letters lose their accents; null if nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
