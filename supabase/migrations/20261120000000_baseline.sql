@@ -21287,8 +21287,8 @@ $$;
 comment on function private.own_accounts() is
   'The accounts of this transaction''s person: {account_id, draft_id, cpo, payout_handler, fee_pct, iban_last4, '
   'iban_held_until, payment_back, sent, checklist, chargers, connections}. sent: we asked the bank to pay all that we '
-  'owe. cpo names the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. Definer, because a '
-  'CPO''s accounts are in its tenant.';
+  'owe. cpo names the CPO of an account that a CPO made, null for their own. fee_pct is of the last signature. '
+  'Definer, because a CPO''s accounts are in its tenant.';
 
 -- The years from the first charging of this transaction's person to this one, newest first.
 create function private.own_years() returns json
