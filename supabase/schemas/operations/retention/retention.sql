@@ -150,26 +150,29 @@ begin
   return deleted;
 end $$;
 
--- Whether nothing that must be kept rests on a booking of before the border: a sale, a reversal or a payment of it that
--- is not seven years old.
+-- Whether nothing that must be kept rests on a booking of before the border: a sale, a reversal or a payment of a year
+-- that is kept. Overviews and invoices are of calendar years.
 create function private.is_past(booking core.bookings, border date) returns boolean
-language sql stable
+language plpgsql stable
 as $$
-  select not exists (
+declare
+  kept_from constant date := date_trunc('year', border + interval '1 year' - interval '1 day');
+begin
+  return not exists (
     select from core.sales s
      where s.partner_id = booking.partner_id and s.booking_id = booking.id
-       and (s.sold_on >= border
+       and (s.sold_on >= kept_from
             or exists (select from core.sale_reversals v
                         where v.partner_id = s.partner_id and v.sale_id = s.id
-                          and v.reversed_at >= private.dutch_midnight(border))
+                          and v.reversed_at >= private.dutch_midnight(kept_from))
             or exists (select from core.allocations a
                          join core.payout_entries e on e.ledger_partner_id = a.partner_id and e.allocation_id = a.id
                          join core.payout_parts p on p.partner_id = e.partner_id and p.id = e.part_id
                          join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
                         where a.partner_id = s.partner_id and a.sale_id = s.id
                           and (l.status = 'pending' or coalesce(l.paid_at, l.failed_at)
-                                                       >= private.dutch_midnight(border)))))
-$$;
+                                                       >= private.dutch_midnight(kept_from)))));
+end $$;
 
 create function private.forget_bookings(border date, size int) returns int
 language plpgsql
