@@ -21051,7 +21051,7 @@ begin
               from private.user_profile(person) p),
     'accounts', (select coalesce(json_agg(json_build_object(
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company,
-            'iban_last4', a.iban_last4,
+            'iban_last4', a.iban_last4, 'bank_name', a.bank_name,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
         'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
                         from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
@@ -27132,7 +27132,8 @@ begin
       'account_id', account.id, 'partner_slug', (select p.slug from core.partners p where p.id = account.partner_id),
       'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
       'display_name', account.display_name, 'company', account.company, 'payout_handler', account.payout_handler,
-      'iban_last4', account.iban_last4, 'balance_eur',
+      'iban_last4', account.iban_last4, 'iban_checksum_ok', account.iban_checksum_ok, 'bank_name', account.bank_name,
+      'balance_eur',
           private.balance(account.partner_id, 'EUR', 'customer', account.id),
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),

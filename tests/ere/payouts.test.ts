@@ -408,6 +408,19 @@ describe("contract §3 payout export", () => {
     });
     expect(again.xml).toBeUndefined();
     expect(statSync(out).mode & 0o777).toBe(0o600);
+    // with keys that lack the one it was encrypted with
+    const { operate } = await import("../operator/operator.ts");
+    const keys = JSON.stringify({ current: "new", keys: { new: Buffer.alloc(32).toString("base64") } });
+    const { code, err } = await operate(["payout", "export", batch_id, "--out", out, "--again", "--reason", "x"], {
+      OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
+      IBAN_KEYS: keys,
+      PAYOUT_ACCOUNT_NAME: "ERE Service B.V.",
+      PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+    });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^error: The file of batch .* is encrypted with the key "test"/),
+    ]);
     const { rows } = await world.database.admin.query(
       "select actor, details from core.audit_log where action = 'payout.exported_again'",
     );

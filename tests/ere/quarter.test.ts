@@ -41,6 +41,10 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
     expect(said).toContain(`Next\n  npm run -s operator -- ${command}\n`);
   };
   await typed("open", { months: 2, kwh: 300, to_book: 2, open: 0 }, "booking open 2026-Q2");
+  // told before anything is sold
+  await world.row("update core.accounts set iban_checksum_ok = false");
+  expect(await read("2026-Q2")).toMatch(/Cannot be paid\n.*iban_invalid +account show .*: its checksum is wrong/s);
+  await world.row("update core.accounts set iban_checksum_ok = true");
   await world.done("booking open 2026-Q2");
   await typed("submit", { open: 1, submitted_kwh: 0 }, "booking submit 2026-Q2");
   await world.done("booking submit 2026-Q2");
