@@ -408,6 +408,10 @@ describe("contract §3 payout export", () => {
     });
     expect(again.xml).toBeUndefined();
     expect(statSync(out).mode & 0o777).toBe(0o600);
+    const { rows } = await world.database.admin.query(
+      "select actor, details from core.audit_log where action = 'payout.exported_again'",
+    );
+    expect(rows).toEqual([{ actor: "operator_bram:tester", details: { reason: "lost" } }]);
     // with keys that lack the one it was encrypted with
     const { operate } = await import("../operator/operator.ts");
     const keys = JSON.stringify({ current: "new", keys: { new: Buffer.alloc(32).toString("base64") } });
@@ -421,10 +425,6 @@ describe("contract §3 payout export", () => {
       1,
       expect.stringMatching(/^error: The file of batch .* is encrypted with the key "test"/),
     ]);
-    const { rows } = await world.database.admin.query(
-      "select actor, details from core.audit_log where action = 'payout.exported_again'",
-    );
-    expect(rows).toEqual([{ actor: "operator_bram:tester", details: { reason: "lost" } }]);
   });
 
   test("contract §3 a batch that is cancelled while its file is made has none, and is said to be cancelled", async () => {
