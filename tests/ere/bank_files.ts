@@ -77,9 +77,57 @@ export function camt(message: string, entries: string[], iban = OUR_IBAN): strin
   const [report, part] = message.startsWith("camt.053")
     ? ["BkToCstmrStmt", "Stmt"]
     : ["BkToCstmrDbtCdtNtfctn", "Ntfctn"];
+  const balance =
+    part === "Stmt"
+      ? `<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">0.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-08-17</Dt></Dt></Bal>`
+      : "";
   return document(
     message,
     `<${report}><GrpHdr><MsgId>BANK-2</MsgId><CreDtTm>2026-08-17T18:00:00</CreDtTm></GrpHdr><${part}><Id>1</Id>` +
-      `<CreDtTm>2026-08-17T18:00:00</CreDtTm><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>${entries.join("")}</${part}></${report}>`,
+      `<CreDtTm>2026-08-17T18:00:00</CreDtTm><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>${balance}${entries.join("")}</${part}></${report}>`,
   );
+}
+
+/**
+ * What the definitions of these messages demand of the elements that the samples have: the children of each in their order, `!` where one
+ * must be there, `*` where it may come again. Elements that no sample has are left out.
+ */
+export const STRUCTURE: Record<string, string> = {
+  CstmrPmtStsRpt: "GrpHdr! OrgnlGrpInfAndSts! OrgnlPmtInfAndSts*",
+  GrpHdr: "MsgId! CreDtTm!",
+  OrgnlGrpInfAndSts: "OrgnlMsgId! OrgnlMsgNmId! GrpSts StsRsnInf*",
+  OrgnlPmtInfAndSts: "OrgnlPmtInfId! PmtInfSts StsRsnInf* TxInfAndSts*",
+  TxInfAndSts: "StsId OrgnlInstrId OrgnlEndToEndId TxSts StsRsnInf* OrgnlTxRef",
+  StsRsnInf: "Rsn AddtlInf*",
+  BkToCstmrStmt: "GrpHdr! Stmt!*",
+  BkToCstmrDbtCdtNtfctn: "GrpHdr! Ntfctn!*",
+  Stmt: "Id! CreDtTm Acct! Bal!* Ntry*",
+  Ntfctn: "Id! CreDtTm Acct! Ntry*",
+  Bal: "Tp! Amt! CdtDbtInd! Dt!",
+  Ntry: "Amt! CdtDbtInd! Sts! BookgDt BkTxCd! NtryDtls*",
+  NtryDtls: "Btch TxDtls*",
+  Btch: "MsgId PmtInfId",
+  TxDtls: "Refs Amt CdtDbtInd AmtDtls RtrInf",
+  Refs: "AcctSvcrRef EndToEndId",
+  RtrInf: "Rsn",
+};
+
+/** Where a message differs from STRUCTURE. */
+export function structureFaults(name: string, children: { name: string; children: unknown[] }[]): string[] {
+  const rule = STRUCTURE[name];
+  const inner = children.flatMap((each) => structureFaults(each.name, each.children as typeof children));
+  if (!rule) return inner;
+  const places = rule.split(" ").map((word) => ({ name: word.replace(/[!*]/g, ""), word }));
+  const names = children.map((each) => each.name);
+  const at = names.map((each) => places.findIndex((place) => place.name === each));
+  return [
+    ...inner,
+    ...names.filter((_, n) => at[n] === -1).map((each) => `${name}: ${each} is not expected`),
+    ...at.flatMap((place, n) => (n > 0 && place < (at[n - 1] ?? 0) ? [`${name}: ${names[n]} comes too late`] : [])),
+    ...places.flatMap((place) => {
+      const times = names.filter((each) => each === place.name).length;
+      if (place.word.includes("!") && times === 0) return [`${name}: ${place.name} is missing`];
+      return times > 1 && !place.word.includes("*") ? [`${name}: ${place.name} comes ${times} times`] : [];
+    }),
+  ];
 }

@@ -5,13 +5,53 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { XmlDocument, XmlElement } from "libxml2-wasm";
 import { describe, expect, test } from "vitest";
 import { readBankAnswer, readBankFile } from "../../packages/operator/src/bank_answer.ts";
-import { BATCH, bankEntry, camt, LINES, OUR_IBAN, pain002, statusOf } from "../ere/bank_files.ts";
+import { BATCH, bankEntry, camt, LINES, OUR_IBAN, pain002, statusOf, structureFaults } from "../ere/bank_files.ts";
 
 const read = (xml: string | Uint8Array, account = OUR_IBAN) =>
   readBankAnswer(typeof xml === "string" ? new TextEncoder().encode(xml) : xml, account);
 const [one = "", two = ""] = LINES;
+
+type Tree = { name: string; children: Tree[] };
+function treeOf(element: XmlElement): Tree {
+  const children: Tree[] = [];
+  for (let node = element.firstChild; node; node = node.next)
+    if (node instanceof XmlElement) children.push(treeOf(node));
+  return { name: element.name, children };
+}
+function faultsOf(xml: string): string[] {
+  const document = XmlDocument.fromString(xml);
+  const { name, children } = treeOf(document.root);
+  document.dispose();
+  return structureFaults(name, children);
+}
+
+test("contract §3 the samples have what the definitions of their messages demand, in their order", () => {
+  for (const message of ["pain.002.001.03", "pain.002.001.10"])
+    expect(
+      faultsOf(
+        pain002(message, {
+          group: statusOf("PART", "TM01"),
+          batch: statusOf("RJCT", "TM01"),
+          lines: [{ line: one, amount: "1.00", ...statusOf("RJCT", "AC04") }],
+        }),
+      ),
+    ).toEqual([]);
+  for (const message of ["camt.053.001.02", "camt.053.001.08", "camt.054.001.02", "camt.054.001.08"]) {
+    const details = [{ line: one, amount: "1.00", reason: "AC04" }, { line: two }];
+    const good = camt(message, [
+      bankEntry(message, { amount: "1.00", batch: BATCH }),
+      bankEntry(message, { amount: "1.00", credit: true, details }),
+    ]);
+    expect(faultsOf(good)).toEqual([]);
+    expect(faultsOf(good.replace(/<BkTxCd>.*?<\/BkTxCd>/, ""))).toEqual(["Ntry: BkTxCd is missing"]);
+    expect(faultsOf(good.replace(/(<Amt [^>]*>1.00<\/Amt>)(<CdtDbtInd>DBIT<\/CdtDbtInd>)/, "$2$1"))).toEqual([
+      "Ntry: Amt comes too late",
+    ]);
+  }
+});
 
 describe("contract §3 what a bank answers", () => {
   test.each(["pain.002.001.03", "pain.002.001.10"])(
