@@ -161,6 +161,110 @@ test("contract §3 what a partner's own accounts and the people it brought had i
   }
 });
 
+test("contract §3 what is kept stays whole: a later sale of the year with its overview, an invoice with its lines, a share to invoice", async () => {
+  const other = await createPayoutWorld();
+  try {
+    const years = (ran: { kinds: { kind: string; rows: number }[] }) =>
+      Object.fromEntries(ran.kinds.map(({ kind, rows }) => [kind, rows]));
+    await other.done("partner set partner-a --vat-regime regular");
+    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
+      name: "Laadpunt B.V.",
+      vat: "NL001234567B01",
+      street: "Kade",
+      house_number: "1",
+      city: "Breda",
+    });
+    const [customer] = await other.sold([100]);
+    const pay = async () => {
+      const { batch_id } = await other.exported();
+      await other.done(`payout settle ${batch_id}`);
+    };
+    const issue = (quarter: string) => other.done(`invoice issue ${quarter}`);
+    const overview = (year: number) => other.done(`payout overview ${customer?.account_id} ${year}`);
+    const books = () => rowCounts(other, "bookings", "sales", "invoices", "payout_lines");
+    await issue("2026-Q2");
+    await pay();
+    // months of 2026 that are sold, invoiced and paid in 2027, and one of which a share is sold in 2032
+    await other.freeze("2027-02-01T12:00:00Z");
+    await other.sell(customer as never, 200, "2026-10");
+    await issue("2026-Q4");
+    await pay();
+    await other.freeze("2032-06-01T12:00:00Z");
+    await other.done("sale record 2026-Q4 --partner partner-a --ere 1 --price 40 --buyer B --reference late");
+    const [first, second] = [await overview(2027), await overview(2032)];
+    const invoice = await other.done("invoice show partner-a 2027-0001");
+    const owed = [await other.balances("customer"), await other.balances("partner"), await other.balances("vat")];
+    await other.freeze("2033-01-01T12:00:00Z");
+    for (let more = true; more; ) {
+      const { step } = await other.row('select ops.retention_step(\'{"kind": "bookings", "size": 1}\') as step');
+      await chain(other);
+      expect((await other.done("audit verify")).wrong).toEqual([]);
+      await other.agrees();
+      more = step.rows > 0;
+    }
+    // before the invoice is deleted, and after: its share is not invoiced again
+    expect((await issue("2026-Q2")).invoices).toEqual([]);
+    expect(years(await other.done("retention run --yes"))).toMatchObject({ invoices: 1, payouts: 1 });
+    expect(await books()).toEqual({ bookings: 1, sales: 2, invoices: 1, payout_lines: 1 });
+    expect([await overview(2027), await overview(2032)]).toEqual([first, second]);
+    expect(await other.done("invoice show partner-a 2027-0001")).toEqual(invoice);
+    expect(invoice.months).toMatchObject([{ period: "2026-10", share_eur: 10 }]);
+    expect([await other.balances("customer"), await other.balances("partner"), await other.balances("vat")]).toEqual(
+      owed,
+    );
+    expect(await issue("2026-Q2")).toMatchObject({ changed: false });
+    expect((await issue("2026-Q4")).invoices).toMatchObject([{ number: "2033-0001", net_eur: 2 }]);
+    await other.agrees();
+    for (const year of [2034, 2035, 2036, 2037, 2038, 2039, 2040]) {
+      await other.freeze(`${year}-01-01T12:00:00Z`);
+      await chain(other);
+      await other.done("retention run --yes");
+      await chain(other);
+      expect((await other.done("audit verify")).wrong).toEqual([]);
+      await other.agrees();
+    }
+    expect(await books()).toEqual({ bookings: 0, sales: 0, invoices: 0, payout_lines: 0 });
+    // what was never paid is still owed
+    expect(await other.balances("customer")).toEqual(owed[0]);
+  } finally {
+    await other.close();
+  }
+});
+
+test("contract §3 a tenant whose only document is one invoice agrees after it is gone", async () => {
+  const other = await createPayoutWorld();
+  try {
+    await other.done("partner set partner-a --vat-regime regular");
+    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
+      name: "Laadpunt B.V.",
+      vat: "NL001234567B01",
+      street: "Kade",
+      house_number: "1",
+      city: "Breda",
+    });
+    const person = await addChargingPerson(other);
+    await other.row("select private.reserve_customer($1, $2, 'manual')", person.id, other.partnerA.id);
+    await other.row("update core.attributions set attached_month = '2026-02-01'");
+    await person.charge("2026-04", 100_000);
+    for (const step of ["open", "submit", "credit"]) await other.done(`booking ${step} 2026-Q2 --partner service`);
+    await other.done("sale record 2026-Q2 --partner service --ere 10 --price 10 --buyer B --reference P-1");
+    expect((await other.done("invoice issue 2026-Q2")).invoices).toHaveLength(1);
+    const owed = [await other.balances("partner"), await other.balances("vat")];
+    expect(Object.values(owed[1] ?? {})).toEqual([expect.any(Number)]);
+    await other.freeze("2033-01-01T12:00:00Z");
+    await chain(other);
+    await other.done("retention run --yes");
+    expect((await rowCounts(other, "invoices")).invoices).toBe(0);
+    expect(await other.balances("input_vat")).toEqual({});
+    expect([await other.balances("partner"), await other.balances("vat")]).toEqual(owed);
+    await chain(other);
+    expect((await other.done("audit verify")).wrong).toEqual([]);
+    await other.agrees();
+  } finally {
+    await other.close();
+  }
+});
+
 test("contract §3 a person's sessions go by their month, and a later year stays with everything under it", async () => {
   await world.freeze("2032-06-01T12:00:00Z");
   const person = await addChargingPerson(world);

@@ -35,6 +35,7 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
       location_id: UUID,
       ean_validation_status: "matched",
       iban_stored: true,
+      iban_checksum_ok: true,
       mandate_status: "pending",
       account: {
         id: answer.account_id,
@@ -75,6 +76,7 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
       ...account,
       account_id: expect.anything(),
       access_channel: "cpo_api",
+      iban_checksum_ok: true,
       signatory: { full_name: "Sanne de Vries", email: "sanne@example.nl" },
       connections: [
         {
@@ -194,7 +196,7 @@ describe("§4.1 cpo_external_ref is the idempotency key", () => {
     const first = await post(body);
     const iban = "NL20INGB0001234567";
     const again = await post({ ...rest, cpo_external_ref: body.cpo_external_ref, iban });
-    expect(again.body).toEqual({ ...first.body, idempotent: true, iban_stored: true });
+    expect(again.body).toEqual({ ...first.body, idempotent: true, iban_stored: true, iban_checksum_ok: true });
     const refused = await post({ ...rest, cpo_external_ref: body.cpo_external_ref, iban: "NL20" });
     expect([refused.status, refused.body.error]).toEqual([400, "invalid_iban"]);
     const { iban_last4 } = await world.row("select iban_last4 from core.accounts where id = $1", first.body.account_id);

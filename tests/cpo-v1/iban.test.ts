@@ -51,6 +51,7 @@ describe("§4.1 an IBAN is 15 to 34 letters and digits once spaces are gone, wit
   ])("§4.1 an IBAN in %s is stored", async (_name, sent, clear) => {
     const { status, body } = await create(sent);
     expect([status, body.iban_stored]).toEqual([200, true]);
+    expect(body.iban_checksum_ok, "told, and stored all the same").toBe(/^(NL91|NO93)/.test(clear));
     const sealed = await kept(body.account_id);
     expect(openIban(world.environment, world.partnerA.id, sealed)).toBe(clear);
     expect(sealed.last4).toBe(clear.slice(-4));

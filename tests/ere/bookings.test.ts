@@ -5,6 +5,7 @@ import { join } from "node:path";
 import Papa from "papaparse";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addCharger, ingest } from "../harness/chargers.ts";
+import { FORMULAS, formulasIn } from "../harness/csv_cells.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { rowCounts } from "../harness/world.ts";
@@ -538,8 +539,8 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     const { mandate_id } = await rowOf(customer.connection_id);
     expect(bytes.toString("utf8")).toBe(
       [
-        "row_id,booking,quarter,period,ean,kwh,ere,signatory,postal_code,house_number,addition,street,city,mandate_id,mandate_signed_at,mandate_valid_from,mandate_valid_until,source,charger_brand,charger_model,charger_serial",
-        `${row?.id},${booking.booking_id},2026-Q2,2026-04,${customer.ean_code},42.370,14.096244,"'=Jan ""de"" Boer, sr.",3818LH,8,,Dorpsstraat,Amersfoort,${mandate_id},2026-08-15T12:00:00Z,2026-01-01,2026-12-31,delivered_total,Alfen,Eve Single Pro-line 3-phase,S${customer.ean_code}`,
+        '"row_id","booking","quarter","period","ean","kwh","ere","signatory","postal_code","house_number","addition","street","city","mandate_id","mandate_signed_at","mandate_valid_from","mandate_valid_until","source","charger_brand","charger_model","charger_serial"',
+        `"${row?.id}","${booking.booking_id}","2026-Q2","2026-04",${customer.ean_code},42.370,14.096244,"'=Jan ""de"" Boer, sr.","3818LH",8,,"Dorpsstraat","Amersfoort","${mandate_id}","2026-08-15T12:00:00Z","2026-01-01","2026-12-31","delivered_total","Alfen","Eve Single Pro-line 3-phase","S${customer.ean_code}"`,
         "",
       ].join("\r\n"),
     );
@@ -550,6 +551,14 @@ describe("contract §3 what a row keeps, and the file for the register", () => {
     expect(readFileSync(file)).toEqual(bytes);
     expect((await bookingsOf("booking list 2026-Q2"))[0].export_sha256).toBe(first.sha256);
     await world.refused(["booking", "export", "2026-Q2", "--out", folder], "cannot be written");
+  });
+
+  test("contract §3 attack: a name that a spreadsheet would compute, whichever delimiter splits the register's file", async () => {
+    const { line } = await world.row("select private.csv_line(variadic $1) as line", FORMULAS);
+    expect(formulasIn(line)).toEqual([]);
+    expect((await world.row("select private.csv_line('Jan;=1+1;x', '-12.50', null) as line")).line).toBe(
+      `"Jan;'=1+1;x",-12.50,\r\n`,
+    );
   });
 
   test("contract §3 a booking that was exported is withdrawn with a reason, since the register may have its file", async () => {

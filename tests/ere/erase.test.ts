@@ -26,7 +26,7 @@ const payAll = () =>
        select private.make_batch(array(
          select (jsonb_populate_record(y, '{"name": "N", "iban_ciphertext": "x", "iban_key_id": "x", "iban_last4": "x"}')) from private.payees(0) y
           where y.amount > 0), 0, 'test') as id)
-     select private.pay_lines(id) from batch`,
+     select private.pay_lines(private.lines_of(id)) from batch`,
   );
 const erase = (user: User) =>
   world.row(

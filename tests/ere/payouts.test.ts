@@ -170,11 +170,15 @@ describe("contract §3 payout prepare", () => {
       "Zoë Müller-Größe": "Zoe Muller-Grosse",
       "Ægir Ørsted": "AEgir Orsted",
       "Łukasz Đoković & Zonen": "Lukasz Dokovic Zonen",
-      "D’Artagnan (Œuvre), Þór": "D Artagnan (OEuvre), Thor",
+      "D’Artagnan (Œuvre), Þór": "D'Artagnan (OEuvre), Thor",
       [`☺ ${"x".repeat(90)}`]: "x".repeat(70),
       [`${"é".repeat(69)} ☺ y`]: "e".repeat(69),
       "ﬁrma ½": "firma 1 2",
-      Иван: null,
+      Иван: "Ivan",
+      "Щербаков Юрій": "Shcherbakov Yurij".replace("ij", "iy"),
+      "Γιώργος Παπαδόπουλος": "Giorgos Papadopoulos",
+      אברהם: null,
+      王小明: null,
       "- . -": null,
     };
     for (const [name, wanted] of Object.entries(names))
@@ -408,6 +412,19 @@ describe("contract §3 payout export", () => {
       "select actor, details from core.audit_log where action = 'payout.exported_again'",
     );
     expect(rows).toEqual([{ actor: "operator_bram:tester", details: { reason: "lost" } }]);
+    // with keys that lack the one it was encrypted with
+    const { operate } = await import("../operator/operator.ts");
+    const keys = JSON.stringify({ current: "new", keys: { new: Buffer.alloc(32).toString("base64") } });
+    const { code, err } = await operate(["payout", "export", batch_id, "--out", out, "--again", "--reason", "x"], {
+      OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
+      IBAN_KEYS: keys,
+      PAYOUT_ACCOUNT_NAME: "ERE Service B.V.",
+      PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+    });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^error: The file of batch .* is encrypted with the key "test"/),
+    ]);
   });
 
   test("contract §3 a batch that is cancelled while its file is made has none, and is said to be cancelled", async () => {

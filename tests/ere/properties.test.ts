@@ -145,6 +145,15 @@ const step = fc.record({
     { weight: 5, arbitrary: fc.record({ what: fc.constant("go on" as const), which: index }) },
     // lines that are at the bank, or were paid long ago
     { weight: 3, arbitrary: fc.record({ what: fc.constant("fail" as const), which: index }) },
+    // what a file of the bank says of a batch or a line, read by two people
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        what: fc.constant("bank" as const),
+        which: index,
+        says: fc.constantFrom("booked", "a cent more", "AC04", "AM04", "MD07", "DT01 of all"),
+      }),
+    },
     {
       weight: 2,
       arbitrary: fc.record({
@@ -325,6 +334,28 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
       );
       return () => ops("payout_settle", { failed: [line ?? ""] });
     }
+    case "bank": {
+      const line = await one(
+        "select l.id from core.payout_lines l join core.payout_batches b on b.id = l.batch_id where l.partner_id = $1 and b.exported_at is not null order by l.arrival",
+      );
+      const { batch_id, sum, amount } = (await world.row(
+        `select batch_id, (select sum(o.amount) from core.payout_lines o where o.batch_id = l.batch_id and o.status in ('pending', 'paid')) as sum, amount
+           from core.payout_lines l where id = $1`,
+        line,
+      )) ?? { batch_id: cause, sum: 1, amount: 1 };
+      const says = String(act.says);
+      const batch = String(batch_id).replaceAll("-", "");
+      const said =
+        says === "booked" || says === "a cent more"
+          ? { what: "booked", batch, amount: Number(sum ?? 0) + (says === "booked" ? 0 : 0.01) }
+          : says === "DT01 of all"
+            ? { what: "rejected", batch, reason: says }
+            : { what: "back", line: String(line).replaceAll("-", ""), amount, reason: says };
+      return async () => {
+        for (const login of ["operator_anna", "operator_bram"] as const)
+          await ops("payout_answer", { said: [said] }, login);
+      };
+    }
     case "another IBAN": {
       const payee = await one("select payee_id as id from core.payout_lines where partner_id = $1 order by arrival");
       return async () => {
@@ -339,11 +370,11 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
     case "invoice":
       return () => ops("invoice_issue", { quarter: act.quarter, partner: tenant.id });
     case "forget":
-      // as if the first quarter, and every payment of it, were seven years old
+      // as if it were 2033
       return async () => {
         const owed = await owedTo(tenant);
-        await world.row("select private.hold_books(), private.forget_bookings('2026-04-01', 1000000000)");
-        await world.row("select private.hold_books(), private.forget_payouts('2027-01-01', 1000000000)");
+        for (const kind of ["bookings", "payouts", "invoices"])
+          await world.row(`select private.hold_books(), private.forget_${kind}('2027-01-01', 1000000000)`);
         expect(await owedTo(tenant)).toEqual(owed);
       };
     case "cancel": {
@@ -372,7 +403,7 @@ async function begin(): Promise<Tenant> {
 /** What is owed to each payee. */
 const owedTo = (tenant: Tenant) =>
   rows(
-    "select kind, owner, balance from core.ledger_balances where partner_id = $1 and kind in ('customer', 'partner', 'vat', 'service') order by 1, 2",
+    "select kind, owner, balance from core.ledger_balances where partner_id = $1 and kind in ('customer', 'partner', 'vat', 'service') and balance <> 0 order by 1, 2",
     tenant.id,
   );
 
@@ -460,6 +491,68 @@ async function unwind(tenant: Tenant): Promise<void> {
     await ops("booking_withdraw", { booking: id });
   for (const quarter of ["2026-Q1", "2026-Q2"]) await ops("invoice_issue", { quarter, partner: tenant.id });
 }
+
+/** What must stay as it is for as long as the law says: overviews and invoices of these years. */
+const whole = (tenant: Tenant, since: number) =>
+  rows(
+    `select 'overview ' || a.id || y as key, private.yearly_overview(a, y)::text as value
+       from core.accounts a cross join generate_series($2::int, 2028) y where a.partner_id = $1
+     union all select 'invoice ' || id, to_jsonb(i)::text from core.invoices i where partner_id = $1 and year >= $2
+     order by 1`,
+    tenant.id,
+    since,
+  );
+
+test("contract §3 year by year retention deletes all but what is owed; what is kept stays whole, wherever it is interrupted", async () => {
+  const years = ["2026-08-15", "2027-02-10", "2028-03-10"];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(step, fc.nat(3)), { minLength: 8, maxLength: 16 }),
+      fc.integer({ min: 1, max: 40 }),
+      async (sequence, size) => {
+        await world.freeze(`${years[0]}T12:00:00Z`);
+        const tenant = await begin();
+        let year = 0;
+        for (const [{ act }, later] of sequence) {
+          if (later === 3 && year < 2) year += 1;
+          await world.freeze(`${years[year]}T12:00:00Z`);
+          await (await plan(tenant, act as Act))();
+          expect(await broken(tenant), JSON.stringify(act)).toEqual([]);
+        }
+        // the bank has answered of every batch
+        for (const { id, status } of await rows(
+          "select distinct b.id, b.status from core.payout_batches b join core.payout_lines l on l.batch_id = b.id where l.partner_id = $1",
+          tenant.id,
+        ))
+          await (status === "exported"
+            ? ops("payout_settle", { batch: id })
+            : ops("payout_cancel", { batch: id, reason: "x" }));
+        const owed = await owedTo(tenant);
+        tenant.forgot = true;
+        for (let now = 2033; now <= 2036; now += 1) {
+          await world.freeze(`${now}-01-01T12:00:00Z`);
+          const kept = await whole(tenant, now - 6);
+          for (const kind of ["bookings", "payouts", "invoices", "ledger"]) {
+            for (let deleted = 1; deleted > 0; ) {
+              while ((await world.row("select private.chain_audit(1000) as answer")).answer.more);
+              deleted = (await ops("retention_step", { kind, size })).rows;
+              expect(await broken(tenant), `${kind} ${now}`).toEqual([]);
+              expect(await owedTo(tenant)).toEqual(owed);
+            }
+          }
+          expect(await whole(tenant, now - 6)).toEqual(kept);
+        }
+        for (const table of ["bookings", "sales", "payout_lines", "invoices"])
+          expect([table, await rows(`select id from core.${table} where partner_id = $1`, tenant.id)]).toEqual([
+            table,
+            [],
+          ]);
+      },
+    ),
+    { numRuns: Math.ceil(SEQUENCES / 8), seed: SEED },
+  );
+  await world.freeze(`${years[0]}T12:00:00Z`);
+}, 3_600_000);
 
 const anyStep = fc.oneof({ weight: 30, arbitrary: step }, { weight: 1, arbitrary: forget });
 

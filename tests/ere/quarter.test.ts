@@ -41,6 +41,10 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
     expect(said).toContain(`Next\n  npm run -s operator -- ${command}\n`);
   };
   await typed("open", { months: 2, kwh: 300, to_book: 2, open: 0 }, "booking open 2026-Q2");
+  // told before anything is sold
+  await world.row("update core.accounts set iban_checksum_ok = false");
+  expect(await read("2026-Q2")).toMatch(/Cannot be paid\n.*iban_invalid +account show .*: its checksum is wrong/s);
+  await world.row("update core.accounts set iban_checksum_ok = true");
   await world.done("booking open 2026-Q2");
   await typed("submit", { open: 1, submitted_kwh: 0 }, "booking submit 2026-Q2");
   await world.done("booking submit 2026-Q2");
@@ -75,7 +79,9 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   };
   await changed("private.now()");
   const nobody = await read("2026-Q2");
-  expect(nobody).toMatch(/Nothing to type now\.\n\nNobody can be paid now: `payout prepare` says why\.\n$/);
+  expect(nobody).toMatch(
+    /Nothing to type now\.\n\nNobody can be paid now: `payout prepare` says why\.\n\nCannot be paid\n(.*iban_changed .* payout prepare after \d{4}-.*\n?)/s,
+  );
   await changed("'2026-01-01'");
   const { batch_id } = (await world.anna("payout prepare --minimum 0")).json.batch;
   await typed("approve", { paid_eur: 0 }, `payout approve ${batch_id}`);

@@ -218,7 +218,7 @@ describe("contract §3 sale reverse", () => {
   };
   /** What the bank could not pay of it comes back. */
   const fail = (payee: string | undefined) =>
-    world.row("select private.fail_line(l, 'test') from core.payout_lines l where l.payee_id = $1", payee);
+    world.row("select private.fail_lines(array[l], 'test') from core.payout_lines l where l.payee_id = $1", payee);
 
   test("contract §3 every balance is as it was before; the ERE can be sold again, the reference not used again", async () => {
     const { booking_id } = await credited([100, 33, 7]);

@@ -166,7 +166,7 @@ describe("§6 the log of a partner", () => {
     ]);
     // the bank sends it back; it is paid again, and not for a second time told of the same status
     const line = "select l from core.payout_lines l where l.payee_id = $1";
-    await world.row(`select private.fail_line(l, 'closed') from (${line}) x (l)`, world.partnerA.id);
+    await world.row(`select private.fail_lines(array[l], 'closed') from (${line}) x (l)`, world.partnerA.id);
     expect(await news()).toMatchObject([
       { type: "payout.failed", data: { payout_id, status: (await listed()).status } },
     ]);

@@ -278,12 +278,12 @@ describe("contract §6 a person's own pages", () => {
     const { text, headers } = await ask(mijn(world, "/charging.csv?month=2026-05"));
     expect(headers.get("content-disposition")).toBe('attachment; filename="laden-2026-05.csv"');
     const [head, first] = text.split("\r\n");
-    expect(head).toBe("Begonnen;Geëindigd;Laadpaal;kWh;ERE");
+    expect(head).toBe('"Begonnen";"Geëindigd";"Laadpaal";"kWh";"ERE"');
     expect(first).toMatch(
-      /^2026-05-\d\d \d\d:\d\d:\d\d;2026-0[56]-\d\d \d\d:\d\d:\d\d;"'=HYPERLINK\(""x"";""y""\)";12;3,99$/,
+      /^"2026-05-\d\d \d\d:\d\d:\d\d";"2026-0[56]-\d\d \d\d:\d\d:\d\d";"'=HYPERLINK\(""x"";""y""\)";12;3,99$/,
     );
     const months = await ask(mijn(world, "/charging.csv?year=2026&lang=en"));
-    expect(months.text).toMatch(/^\ufeff?Month,kWh,Sessions,ERE\r\n2026-01,/);
+    expect(months.text).toMatch(/^\ufeff?"Month","kWh","Sessions","ERE"\r\n"2026-01",/);
   });
 
   test("/me is the same in English, and what begins with it no more than that", async () => {

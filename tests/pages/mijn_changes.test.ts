@@ -257,23 +257,27 @@ describe("contract §6 a person's data as a table", () => {
     const { text, headers } = await ask(mijn(world, "/data.csv?lang=nl"));
     expect(headers.get("content-disposition")).toBe('attachment; filename="mijn-gegevens.csv"');
     const [head, ...lines] = text.trim().split("\r\n");
-    expect(head).toBe("Wat;Datum;Omschrijving;Getal;Eenheid;Einde;Meterstand begin (kWh);Meterstand eind (kWh);Bron");
+    expect(head).toBe(
+      '"Wat";"Datum";"Omschrijving";"Getal";"Eenheid";"Einde";"Meterstand begin (kWh)";"Meterstand eind (kWh)";"Bron"',
+    );
     const all = JSON.parse((await ask(mijn(world, "/data.json"))).text);
     const [account] = all.accounts;
-    const count = (what: string) => lines.filter((line) => line.startsWith(`${what};`)).length;
+    const count = (what: string) => lines.filter((line) => line.startsWith(`"${what}";`)).length;
     expect(count("Laadbeurt")).toBe(all.charging_sessions.length);
     expect(count("Maand")).toBe(account.connections[0].months.length);
     expect(count("Machtiging")).toBe(1);
     expect(count("Laadpaal")).toBe(all.chargers.length);
-    expect(lines).toContain(`Laadbeurt;2026-05-02 00:30:00;${charger};7,5;kWh;2026-05-02 04:00:00;4012,1;4019,6;ocpp`);
+    expect(lines).toContain(
+      `"Laadbeurt";"2026-05-02 00:30:00";"${charger}";7,5;"kWh";"2026-05-02 04:00:00";4012,1;4019,6;"ocpp"`,
+    );
     const [payout] = account.payouts;
     expect(lines).toContain(
-      `Uitbetaling;${payout.paid_at.slice(0, 10)};naar de rekening die eindigt op 4300;${String(payout.amount_eur).replace(".", ",")};EUR;;;;`,
+      `"Uitbetaling";"${payout.paid_at.slice(0, 10)}";"naar de rekening die eindigt op 4300";${String(payout.amount_eur).replace(".", ",")};"EUR";;;;`,
     );
-    expect(lines.some((line) => line.startsWith("E-mailadres;") && line.includes(customer.email))).toBe(true);
+    expect(lines.some((line) => line.startsWith('"E-mailadres";') && line.includes(customer.email))).toBe(true);
     const english = await ask(mijn(world, "/data.csv?lang=en"));
     expect(english.text.split("\r\n")[0]).toBe(
-      "What,Date,Description,Number,Unit,End,Meter at start (kWh),Meter at end (kWh),Source",
+      '"What","Date","Description","Number","Unit","End","Meter at start (kWh)","Meter at end (kWh)","Source"',
     );
   });
 });

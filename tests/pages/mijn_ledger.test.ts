@@ -83,6 +83,37 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   await world.agrees();
 });
 
+test("contract §6 a payment that did not arrive is told in its own words; another IBAN is asked for only if the account is wrong", async () => {
+  const email = newAddress();
+  const [customer] = await world.sold([100], { fields: { person: { ...person, email } } });
+  const browser = newBrowser(world);
+  expect((await signIn(world as unknown as SandboxWorld, browser, email)).status).toBe(303);
+  const said = async (lang: "nl" | "en") => {
+    const { text } = await browser(`${mijn(world as unknown as SandboxWorld, "/earnings")}?lang=${lang}`);
+    return text.replaceAll("\u00a0", " ");
+  };
+  const first = await world.exported();
+  expect(await said("nl")).not.toMatch(/niet uitgevoerd|kwam op/);
+  for (const run of [world.anna, world.bram])
+    expect((await run(["payout", "reject", first.batch_id, "--reason", "DT01", "--yes"])).code).toBe(0);
+  expect(await said("nl")).toMatch(
+    /De bank heeft onze betaling van € 80,00 op 15 augustus 2026 niet uitgevoerd\. .*U hoeft niets te doen\./,
+  );
+  expect(await said("nl")).not.toContain("ander rekeningnummer");
+  expect(await said("en")).toContain("The bank did not carry out our payment of €80.00");
+  expect(await shown(browser)).toMatchObject({ waits: 80, sent: 0 });
+  // on its way again, then sent back
+  const { batch_id } = await world.exported();
+  expect(await said("nl")).not.toContain("niet uitgevoerd");
+  const line = (await world.linesOf(batch_id)).find(({ payee }) => payee === customer?.account_id)?.line_id ?? "";
+  await world.anna(["payout", "settle", batch_id, "--failed", line, "--reason", "AC04"]);
+  expect(await said("nl")).toMatch(
+    /kwam op 15 augustus 2026 terug: de bank kan niets afleveren op de rekening die eindigt op 4300/,
+  );
+  await world.setIban(customer as Customer, "DE89370400440532013000", 0);
+  expect(await said("nl")).not.toContain("kwam op");
+});
+
 test("contract §6 where a CPO settles, its customer's money is on its way while another payment to the CPO is prepared", async () => {
   const { ciphertext, key_id, last4 } = sealIban(world.environment, world.partnerB.id, "DE89370400440532013000");
   await world.row(

@@ -184,13 +184,19 @@ describe("§4.2 the customers of a partner on its pages", () => {
     expect(headers.get("content-disposition")).toBe('attachment; filename="klanten.csv"');
     const [head = "", first = "", second = "", ...rest] = text.split("\r\n");
     expect(rest).toEqual([""]);
-    expect(head.split(";").slice(0, 5)).toEqual(["Klantcode", "Uw referentie", "Naam", "E-mailadres", "Telefoon"]);
-    expect(first).toContain(";KLANT-7;Anna Zoekmij;anna@zoekmij.nl;'+31699999999;");
-    expect(second).toContain(";'=1+1;;;;;;;Amersfoort;");
+    expect(head.split(";").slice(0, 5)).toEqual([
+      '"Klantcode"',
+      '"Uw referentie"',
+      '"Naam"',
+      '"E-mailadres"',
+      '"Telefoon"',
+    ]);
+    expect(first).toContain(';"KLANT-7";"Anna Zoekmij";"anna@zoekmij.nl";"\'+31699999999";');
+    expect(second).toContain(';"\'=1+1";;;;;;;"Amersfoort";');
     expect(text).not.toMatch(/Bert|verborgen|Carla/);
     const english = (await ask(portal(world, "/customers.csv?lang=en&q=anna"))).text;
     expect(english.split("\r\n")).toHaveLength(3);
-    expect(english).toContain("Customer code,Your reference,Name");
+    expect(english).toContain('"Customer code","Your reference","Name"');
   });
 
   test("one customer's page tells what the API tells, and of a hidden one no more than that", async () => {

@@ -56,7 +56,9 @@ describe("§4.2 what a partner earned, on its pages", () => {
     const { text: csv, headers } = await ask(page(".csv"));
     expect(headers.get("content-disposition")).toContain("uitbetalingen.csv");
     const share = String(payout.partner_share_eur).replace(".", ",");
-    expect(csv).toMatch(new RegExp(`^Kwartaal;Stand;Betaald op;.*\r\n2026-Q2;[^;]+;[^;]*;.*;${share};[^;]*\r\n$`));
+    expect(csv).toMatch(
+      new RegExp(`^"Kwartaal";"Stand";"Betaald op";.*\r\n"2026-Q2";[^;]+;[^;]*;.*;${share};[^;]*\r\n$`),
+    );
     expect((await other(page(".csv"))).text.split("\r\n")).toHaveLength(2);
   });
 

@@ -135,8 +135,8 @@ describe("§6 webhooks in a partner's pages", () => {
     expect(seen).toEqual(Array.from({ length: 45 }, (_, back) => String(45 - back)));
     expect((await ask(portal(world, `${page}?page=4`))).location).toContain(page);
     const [head, first] = (await ask(portal(world, `${page}/attempts.csv`))).text.split("\r\n");
-    expect(head).toContain("Wanneer (Nederlandse tijd);");
-    expect(first).toMatch(/^2026-11-20 13:00:00;/);
+    expect(head).toContain('"Wanneer (Nederlandse tijd)";');
+    expect(first).toMatch(/^"2026-11-20 13:00:00";/);
   });
 
   test("what is refused is said at the field, and nothing is made", async () => {

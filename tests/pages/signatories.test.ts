@@ -256,7 +256,7 @@ describe("contract §7 what a signatory has there", () => {
     for (const said of ["april", "250", "mei", "2.500"]) expect(charging).toContain(said);
     expect(charging, "a CPO delivers totals").not.toContain("#sessions");
     const csv = await ask(mijn(world, "/charging.csv?year=2026"));
-    expect(csv.text).toContain("2026-05;2500");
+    expect(csv.text).toContain('"2026-05";2500');
     const earnings = (await ask(mijn(world, "/earnings"))).text;
     expect(earnings).toContain("2e kwartaal");
     const mandate = (await ask(mijn(world, "/mandate"))).text;

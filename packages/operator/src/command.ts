@@ -32,10 +32,14 @@ export type Command = {
    */
   ends?: (input: Input) => string | undefined;
   /**
-   * Reads what `ends` is about by an ops function, and shows it before the question. If it shows nothing, nobody is
-   * asked. It may be the function of the command itself: given `look: true`, that refuses or shows, and changes nothing.
+   * Reads what `ends` is about by an ops function, and shows it before the question. If it shows nothing, or there is no
+   * function, nobody is asked. It may be the function of the command itself: given `look: true`, that refuses or shows,
+   * and changes nothing.
    */
-  looks?: { ops: string; view: (answer: OpsAnswer) => string | undefined };
+  looks?: {
+    ops: string | ((input: Input) => string | undefined);
+    view: (answer: OpsAnswer) => string | undefined;
+  };
   /**
    * Runs once for each row of a list that an ops function returns. Each row has its own transaction, so finished rows
    * stay done.

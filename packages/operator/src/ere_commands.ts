@@ -1,9 +1,22 @@
 // From kWh to ERE to euro: factors, bookings, sales, figures, the ledger.
 
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { Argument, Option } from "commander";
-import { type Command, changed, limit, list, type Row, titled, whole } from "./command.ts";
+import {
+  type Command,
+  changed,
+  count,
+  type Input,
+  limit,
+  list,
+  type Machine,
+  type Row,
+  titled,
+  whole,
+} from "./command.ts";
 import { readCreditFile } from "./credit_file.ts";
-import type { OpsAnswer } from "./database.ts";
+import { OperatorError, type OpsAnswer } from "./database.ts";
 import { showQuarter } from "./quarter.ts";
 import { euro, fields, table } from "./text.ts";
 
@@ -73,6 +86,81 @@ function checked({ ok, checks, wrong }: OpsAnswer): string {
   if (ok) return `Everything agrees.\n\n${found}`;
   return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;
 }
+
+/** `--all` of a command: the submitted bookings of a quarter. */
+const submittedOf = ({ bookings }: OpsAnswer): Row[] =>
+  (bookings as Row[]).filter(({ status }) => status === "submitted");
+
+/** @throws {OperatorError} if options are missing, or do not go together */
+function checkExport(input: Input): Input {
+  const { all, to, out } = input;
+  if (!all && out === undefined)
+    throw new OperatorError("Give --out, the file to write; or --all with --to, a folder.");
+  if (all && (to === undefined || out !== undefined))
+    throw new OperatorError("With --all give --to, the folder for the files, and no --out.");
+  return input;
+}
+function checkSale(input: Input): Input {
+  const { all, ere, partner } = input;
+  if (!all && ere === undefined)
+    throw new OperatorError("Give --ere; or --all to sell all that is unsold of a quarter.");
+  if (all && (ere !== undefined || partner !== undefined))
+    throw new OperatorError("--all sells all that is unsold of every partner, so it takes no --ere and no --partner.");
+  return input;
+}
+
+/** Writes the file of one booking, or of each submitted one into a folder. Only the operator can read them. */
+async function exportBookings({ all, to, out: _, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
+  if (!all) return call("booking_export", input);
+  const bookings = submittedOf(await call("booking_list", input));
+  if (bookings.length === 0) throw new OperatorError(`No booking of ${input.booking} is submitted.`);
+  mkdirSync(String(to), { recursive: true, mode: 0o700 });
+  const files: Row[] = [];
+  for (const { booking_id, partner_slug, quarter, number } of bookings) {
+    const { csv, ...rest } = await call("booking_export", { booking: booking_id });
+    const file = join(String(to), `${partner_slug}-${quarter}${Number(number) > 1 ? `-${number}` : ""}.csv`);
+    if (existsSync(file)) chmodSync(file, 0o600);
+    writeFileSync(file, String(csv), { mode: 0o600 });
+    files.push({ partner_slug, file, ...rest });
+    say(`${partner_slug}: written, ${files.length} of ${bookings.length}\n`);
+  }
+  return { files };
+}
+
+/** Credits one booking, or without its name each booking that the file has rows of, each in its own transaction. */
+async function creditBookings(input: Input, { call, say }: Machine): Promise<OpsAnswer> {
+  if (input.booking !== undefined) return call("booking_credit", input);
+  if (!input.rows || input.granted !== undefined)
+    throw new OperatorError("Name the booking; or give a --file of several bookings, without --granted.");
+  const { bookings } = (await call("booking_credit_preview", { rows: input.rows })) as {
+    bookings: { booking_id: string; partner_slug: string; row_ids: string[] }[];
+  };
+  const bookingOf = new Map(bookings.flatMap(({ booking_id, row_ids }) => row_ids.map((row) => [row, booking_id])));
+  const rowsOf = Map.groupBy(input.rows as { row_id: string }[], ({ row_id }) => bookingOf.get(row_id));
+  const results: OpsAnswer[] = [];
+  for (const { booking_id, partner_slug } of bookings) {
+    results.push(await call("booking_credit", { booking: booking_id, rows: rowsOf.get(booking_id) }));
+    say(`${partner_slug}: credited, ${results.length} of ${bookings.length}\n`);
+  }
+  return { changed: results.some(({ changed }) => changed), bookings: results.map(({ booking }) => booking) };
+}
+
+/** Sells ERE of one booking, or all that is unsold of each booking of a quarter at one price. */
+async function recordSales({ all, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
+  if (!all) return call("sale_record", input);
+  const { sales } = (await call("sale_preview", input)) as { sales: (Row & { booking_id: string; ere: number })[] };
+  const results: OpsAnswer[] = [];
+  for (const { booking_id, partner_slug, reference, ere } of sales) {
+    results.push(await call("sale_record", { ...input, booking: booking_id, reference, ere: String(ere) }));
+    say(`${partner_slug}: sold, ${results.length} of ${sales.length}\n`);
+  }
+  const recorded = results.map(({ sale }) => sale as Row);
+  // in cents, so that the sum is exact
+  const cents = recorded.reduce((sum, { gross_eur }) => sum + Math.round(Number(gross_eur) * 100), 0);
+  return { changed: results.some(({ changed }) => changed), sales: recorded, gross_eur: cents / 100 };
+}
+
+const ALL_SALES = "partner_slug reference ere price gross_eur customers_eur partners_eur service_eur";
 
 export const ERE_COMMANDS: Command[] = [
   {
@@ -180,12 +268,27 @@ export const ERE_COMMANDS: Command[] = [
       "A CSV in UTF-8, described in docs/ere.md. We store its SHA-256; every export has the same bytes. Only you " +
       "can read the file.",
     example: "booking export 2026-Q2 --partner laadpunt-zuid --out 2026-Q2.csv",
-    takes: [booking(), ofPartner(), new Option("--out <file>", "the file to write").makeOptionMandatory()],
+    takes: [
+      booking(),
+      ofPartner(),
+      new Option("--out <file>", "the file to write"),
+      new Option("--all", "every submitted booking of the quarter"),
+      new Option("--to <folder>", "with --all: the folder for the files, <partner>-<quarter>.csv"),
+    ],
+    looks: {
+      ops: ({ all }) => (all ? "booking_list" : undefined),
+      view: (answer) =>
+        list("bookings", "partner_slug number rows kwh waiting export_sha256")({ bookings: submittedOf(answer) }),
+    },
+    ends: ({ all, to }) => (all ? `A file of each is written into ${to}; they name people.` : undefined),
     ops: "booking_export",
-    prepare: ({ out, ...input }) => input,
+    prepare: checkExport,
+    perform: { also: ["booking_list"], run: exportBookings },
     writes: { field: "csv", option: "out" },
-    view: (answer) =>
-      `Written. Send it to the register. Record what it grants by booking credit: all of it without --file, or a CSV of row_id,accepted_kwh,reason.\n${fields(answer)}`,
+    view: ({ files, ...answer }) =>
+      files
+        ? `Written. Send them to the register, and record what it grants by booking credit --file.\n${list("files", "partner_slug file sha256")({ files })}`
+        : `Written. Send it to the register. Record what it grants by booking credit: all of it without --file, or a CSV of row_id,accepted_kwh,reason.\n${fields(answer)}`,
   },
   {
     name: "booking credit",
@@ -197,14 +300,23 @@ export const ERE_COMMANDS: Command[] = [
       "the sum of the rows.",
     example: "booking credit 2026-Q2 --partner laadpunt-zuid --file granted.csv",
     takes: [
-      booking(),
+      new Argument("[booking]", "id of the booking, or its run or quarter; without it the rows of the file say which"),
       ofPartner(),
-      new Option("--file <file>", "the grants, row by row"),
+      new Option("--file <file>", "the grants, row by row, of one booking or of several"),
       new Option("--granted <ere>", "the total ERE granted, at most six decimals"),
     ],
     ops: "booking_credit",
     prepare: ({ file, ...input }) => (file === undefined ? input : { ...input, rows: readCreditFile(String(file)) }),
-    view: changed("booking", "Credited."),
+    looks: {
+      ops: ({ booking, file }) => (booking === undefined && file !== undefined ? "booking_credit_preview" : undefined),
+      view: list("bookings", "partner_slug quarter number rows kwh accepted_kwh rejected"),
+    },
+    ends: ({ booking }) => (booking === undefined ? "These bookings will be credited by the file." : undefined),
+    perform: { also: ["booking_credit_preview"], run: creditBookings },
+    view: (answer) =>
+      answer.bookings
+        ? `${answer.changed ? "Credited." : "Nothing to change: it was so already."}\n${list("bookings", BOOKING_COLUMNS)(answer)}`
+        : changed("booking", "Credited.")(answer),
   },
   {
     name: "booking reverse-credit",
@@ -226,14 +338,30 @@ export const ERE_COMMANDS: Command[] = [
     takes: [
       booking(),
       ofPartner(),
-      new Option("--ere <number>", "number of ERE, at most six decimals").makeOptionMandatory(),
+      new Option("--ere <number>", "number of ERE, at most six decimals"),
+      new Option("--all", "all that is credited and unsold of every partner's booking of the quarter: one sale each"),
       new Option("--price <euro>", "euro per ERE, at most six decimals").makeOptionMandatory(),
       new Option("--buyer <name>", "who bought them").makeOptionMandatory(),
       new Option("--reference <reference>", "reference of the sale, the buyer's or our own").makeOptionMandatory(),
       new Option("--date <date>", "date of sale; today if omitted"),
     ],
+    looks: {
+      ops: ({ all }) => (all ? "sale_preview" : undefined),
+      view: ({ sales, ere, gross_eur }) =>
+        [
+          list("sales", "partner_slug number reference ere gross_eur recorded")({ sales }),
+          `${ere} ERE in ${count((sales as Row[]).length, "sale")}; invoice the buyer ${euro(gross_eur)}, the sum of sales that are each rounded to the cent.`,
+        ].join("\n\n"),
+    },
+    ends: ({ all, buyer, price }) =>
+      all ? `All these ERE will be sold to ${buyer} at ${price} euro each.` : undefined,
     ops: "sale_record",
-    view: changed("sale", "Sale recorded."),
+    prepare: checkSale,
+    perform: { also: ["sale_preview"], run: recordSales },
+    view: (answer) =>
+      answer.sales
+        ? `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES)(answer)}`
+        : changed("sale", "Sale recorded.")(answer),
   },
   {
     name: "sale list",

@@ -27,7 +27,13 @@ export const INVOICE_COMMANDS: Command[] = [
       "next payout pays it. A partner is left out, and named, if it has no VAT regime (partner set --vat-regime), " +
       "VAT number or address that it needs.",
     example: "invoice issue 2026-Q2",
-    takes: [new Argument("<quarter>", "a quarter, such as 2026-Q2"), ofPartner()],
+    takes: [
+      new Argument("<quarter>", "a quarter, such as 2026-Q2"),
+      ofPartner(),
+      new Option("--all", "of every partner; shows the invoices before it asks"),
+    ],
+    looks: { ops: ({ all }) => (all ? "invoice_issue" : undefined), view: issued },
+    ends: ({ all }) => (all ? "These invoices will be issued; their numbers stay." : undefined),
     ops: "invoice_issue",
     view: issued,
   },

@@ -1,9 +1,9 @@
 // From balances to the bank: payouts.
 
 import { Argument, Option } from "commander";
-import { about, type Command, changed, count, limit, list, type Row, whole } from "./command.ts";
+import { about, type Command, changed, count, limit, list, type Row, titled, whole } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
-import { adopt, exportBatch, prepare } from "./payouts.ts";
+import { adopt, exportBatch, prepare, readAnswer } from "./payouts.ts";
 import { euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
@@ -19,7 +19,9 @@ const REASONS: Record<string, string> = {
   iban_missing: "there is no IBAN; the payee has to give one",
   iban_changed:
     "the IBAN was given or changed less than 48 hours ago, and we wait in case somebody else did it; run payout prepare again after that",
-  name_unreadable: "the name has no letter or digit that banks accept; correct the name",
+  name_unreadable: "the name has no letter or digit that banks accept; give one with payout name",
+  holder_died:
+    "the bank says that the holder died; ask the heirs for their account, have it stored, then run payout release",
   iban_invalid: "the checksum of the IBAN is wrong; the payee has to give another one",
   iban_outside_sepa: "the country of the IBAN is outside SEPA; the payee has to give another one",
   iban_failed: "a payment to this IBAN failed; the payee has to give another one, or run payout release",
@@ -62,6 +64,59 @@ function settled({ changed, paid, failed, batch, lines }: OpsAnswer): string {
     ...(batch ? [fields(batch as Row)] : []),
     ...((lines as Row[]).length > 0 ? [table(lines as Row[], LINE_COLUMNS.split(" "))] : []),
   ].join("\n");
+}
+
+/** What came of each thing that the bank's file says; the lines that need no word are only counted. */
+const OUTCOMES: Record<string, string> = {
+  paid: "paid: booked, and settled here",
+  failed: "failed: did not arrive, and the money is payable again",
+  rejected: "rejected: the bank refused the whole file; its money is payable again, and nobody is mailed",
+  waits: "waits: the money would be payable again, so another operator runs the same command",
+  already: "already: it was so before",
+  unknown: "unknown: nothing here has that id; it is of another host, or older than seven years",
+  not_exported: "not_exported: its batch is not at the bank, so this file is not about it; nothing changed",
+  amount_differs: "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed",
+  sum_differs:
+    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
+  failed_before: "failed_before: booked, but it failed here before; compare it with the bank, nothing changed",
+  booked_before: "booked_before: refused by the bank, but a line of it was booked; nothing changed",
+  names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
+};
+
+function answered({ message, changed, said, left }: OpsAnswer): string {
+  const rows = said as Row[];
+  const kinds = Object.keys(OUTCOMES).flatMap((outcome) => {
+    const of = rows.filter((row) => row.outcome === outcome);
+    const eur = of.reduce((sum, { amount_eur }) => sum + Number(amount_eur ?? 0), 0);
+    return of.length > 0 ? [{ outcome, number: of.length, amount_eur: eur }] : [];
+  });
+  const named = rows.filter(({ outcome, what }) => !(outcome === "already" || (outcome === "paid" && what === "paid")));
+  const holders = named.filter(({ effect }) => effect === "holder");
+  return [
+    `${message}: ${changed ? "read." : "nothing to change."}`,
+    ...(kinds.length > 0
+      ? [table(kinds, ["outcome", "number", "amount_eur"]), kinds.map(({ outcome }) => OUTCOMES[outcome]).join("\n")]
+      : ["It says nothing of a payment of ours."]),
+    ...(named.length > 0
+      ? [
+          table(
+            named.slice(0, MOST_NAMED),
+            "outcome amount_eur wanted_eur reason means effect line_id batch_id".split(" "),
+          ),
+        ]
+      : []),
+    ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} more; --json names all`] : []),
+    ...(holders.length > 0
+      ? [
+          titled(
+            "The holder died. Nothing more is paid, and nobody was mailed. Ask the heirs for their account, then run payout release",
+            holders,
+            "payee amount_eur",
+          ),
+        ]
+      : []),
+    ...Object.entries(left as Record<string, number>).map(([what, times]) => `Left out: ${times} × ${what}.`),
+  ].join("\n\n");
 }
 
 /** Whom a batch pays, where it waits for approval. */
@@ -122,6 +177,7 @@ export const PAYOUT_COMMANDS: Command[] = [
         "exported",
         "settled",
         "cancelled",
+        "rejected",
       ]),
       limit(50),
     ],
@@ -161,6 +217,7 @@ export const PAYOUT_COMMANDS: Command[] = [
     takes: [
       batch(),
       new Option("--out <file>", "the file to write").makeOptionMandatory(),
+      new Option("--date <date>", "the day on which the bank pays; today or the next TARGET day if omitted"),
       new Option("--again", "write the same bytes again"),
       reason(),
     ],
@@ -170,11 +227,59 @@ export const PAYOUT_COMMANDS: Command[] = [
     view: ({ batch, file }) => `Written to ${file}.\n${fields(batch as Row)}`,
   },
   {
-    name: "payout settle",
-    summary: "Record what the bank did: paid a batch, or failed to pay lines",
+    name: "payout answer",
+    summary: "Read what the bank answered: pain.002, camt.053 or camt.054",
     details:
-      "For a batch, every line is paid unless it was reported failed. --failed takes lines of any exported batch, " +
-      "also of a settled one: the money returns to the balance, and that IBAN is blocked.",
+      "Needs PAYOUT_ACCOUNT_IBAN, and a login of your own. What was booked is settled. What the bank refused or sent " +
+      "back is payable again once another operator runs the same command. Only a reason that says that the account " +
+      "is wrong bars the IBAN and mails the customer (docs/ere.md has the reasons). The same file again, and files " +
+      "that overlap, change nothing.",
+    example: "payout answer --file camt053.xml",
+    takes: [new Option("--file <file>", "the file of the bank").makeOptionMandatory()],
+    ops: "payout_answer",
+    perform: { also: [], run: readAnswer },
+    view: answered,
+  },
+  {
+    name: "payout reject",
+    summary: "Record that the bank refused the whole file of a batch",
+    details:
+      "Needs a login of your own; another operator repeats the command. Then its money is payable again: no IBAN is " +
+      "barred, and nobody is mailed. The next batch has a new date and a new message id. Refused once the bank booked " +
+      "a line of it.",
+    example: 'payout reject 0b0d1e00-0000-4000-8000-000000000000 --reason "DT01, the day was a holiday"',
+    takes: [batch(), reason().makeOptionMandatory()],
+    ends: about("batch", "will be rejected, and its money will be in the balances again"),
+    ops: "payout_reject",
+    view: ({ changed: isNew, outcome, batch }) => {
+      const waits =
+        outcome === "waits" ? "Another operator runs the same command; then its money is payable again." : "";
+      const done = isNew ? "Rejected: its money is payable again." : "Nothing to change: it was so already.";
+      return `${waits || done}\n${fields(batch as Row)}`;
+    },
+  },
+  {
+    name: "payout name",
+    summary: "Give the name that the bank is told, where none can be made of the customer's own",
+    details:
+      "Names are written in Latin letters: accents go, and Greek and Cyrillic are transliterated. This name counts " +
+      "only if nothing remains of the customer's own. Write it as the bank of the customer has it.",
+    example: 'payout name 0b0d1e00-0000-4000-8000-000000000000 "Wang Xiaoming"',
+    takes: [
+      new Argument("<account>", "account id, or its cpo_external_ref if only one account has it"),
+      new Argument("<name>", "the name, at most 70 letters that banks accept"),
+    ],
+    ops: "payout_name",
+    view: changed("account", "Stored: the next batch uses it if the customer's own name cannot be written."),
+  },
+  {
+    name: "payout settle",
+    summary: "Record by hand what the bank did: paid a batch, or failed to pay lines",
+    details:
+      "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed. " +
+      "--failed takes lines of any exported batch, also of a settled one: the money returns to the balance. That IBAN " +
+      "is blocked and the customer is asked for another one, unless --reason begins with a code of the bank that says " +
+      "otherwise, such as AM04.",
     example: "payout settle --failed 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
       new Argument("[batch]", "id of the batch that was paid"),

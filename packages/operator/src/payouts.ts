@@ -8,6 +8,7 @@ import * as z from "zod";
 import { ConfigurationError, readKeyRing } from "#shared/foundation/configuration.ts";
 import { openIban, sealIban } from "#shared/values/iban.ts";
 import { open, type Sealed, seal } from "#shared/values/sealed.ts";
+import { readBankFile } from "./bank_answer.ts";
 import type { Input, Machine } from "./command.ts";
 import { textOf } from "./credit_file.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
@@ -58,12 +59,7 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
   const debtor = readDebtor(env);
   const answer = await call("payout_export", input);
   const { batch_id } = answer.batch as { batch_id: string };
-  if (answer.file) {
-    const xml = gunzipSync(
-      Buffer.from(open(keys, belongsToBatch(batch_id), answer.file as Sealed), "base64"),
-    ).toString();
-    return { batch: answer.batch, xml };
-  }
+  if (answer.file) return { batch: answer.batch, xml: openFile(keys, batch_id, answer.file as Sealed) };
   const transfers = (answer.lines as Line[]).map(({ line_id, reference, partner_id, name, amount_eur, iban }) => ({
     line_id,
     reference,
@@ -71,8 +67,31 @@ export async function exportBatch({ out, ...input }: Input, { call, env }: Machi
     amount_eur,
     iban: openFor(line_id, keys, partner_id, iban),
   }));
-  const xml = creditTransfers(batch_id, String(answer.created_at), debtor, transfers);
-  return { ...(await call("payout_keep_file", sealFile(keys, batch_id, xml))), xml };
+  const { created_at, pays_on } = answer as { created_at: string; pays_on: string };
+  const xml = creditTransfers(batch_id, created_at, debtor, transfers, pays_on);
+  return { ...(await call("payout_keep_file", { date: pays_on, ...sealFile(keys, batch_id, xml) })), xml };
+}
+
+function openFile(keys: Keys, batch: string, file: Sealed): string {
+  let opened: string;
+  try {
+    opened = open(keys, belongsToBatch(batch), file);
+  } catch {
+    throw new OperatorError(
+      `The file of batch ${batch} is encrypted with the key "${file.key_id}", which these IBAN_KEYS do not have or have ` +
+        "otherwise. Set the keys that the functions have, with the old ones. Nothing was written.",
+    );
+  }
+  return gunzipSync(Buffer.from(opened, "base64")).toString();
+}
+
+/** Reads a file of the bank, and has the database decide what comes of it. */
+export async function readAnswer({ file, ...input }: Input, { call, env }: Machine): Promise<OpsAnswer> {
+  const account = accountIban.safeParse(env.PAYOUT_ACCOUNT_IBAN ?? "");
+  if (!account.success)
+    throw new OperatorError("Set PAYOUT_ACCOUNT_IBAN to the account we pay from; entries of another one are left out.");
+  const { message, left, ...read } = readBankFile(String(file), account.data);
+  return { message, left, ...(await call("payout_answer", { ...input, ...read })) };
 }
 
 const belongsToBatch = (batch_id: string) => `payout file ${batch_id}`;
@@ -173,12 +192,14 @@ export function readKeys(env: Machine["env"]): Keys {
   }
 }
 
+const accountIban = z
+  .string()
+  .transform((iban) => iban.replace(/\s/g, "").toUpperCase())
+  .refine((iban) => isValidIBAN(iban) && inSepa(iban));
+
 const account = z.object({
   PAYOUT_ACCOUNT_NAME: z.string().regex(/^(?=.*[A-Za-z0-9])[A-Za-z0-9/?:().,'+ -]{1,70}$/),
-  PAYOUT_ACCOUNT_IBAN: z
-    .string()
-    .transform((iban) => iban.replace(/\s/g, "").toUpperCase())
-    .refine((iban) => isValidIBAN(iban) && inSepa(iban)),
+  PAYOUT_ACCOUNT_IBAN: accountIban,
   PAYOUT_ACCOUNT_BIC: z
     .string()
     .regex(/^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$/)

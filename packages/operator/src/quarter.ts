@@ -27,7 +27,34 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
   return commands[step];
 }
 
-export function showQuarter({ quarter, over, last_day, partners, payable, without }: OpsAnswer): string {
+type Unpayable = { payee: string; amount_eur: number | null; reason: string; until: string | null };
+
+/** What the person types, or waits for, so that a payee can be paid. */
+const HELP: Record<string, (payee: Unpayable) => string> = {
+  owes: () => "nothing to type: later sales settle it",
+  below_minimum: ({ amount_eur }) => `payout prepare --minimum ${amount_eur}, or wait for more`,
+  iban_missing: ({ payee }) => `account show ${payee}: they give an IBAN`,
+  iban_changed: ({ until }) => `payout prepare after ${until}`,
+  iban_invalid: ({ payee }) => `account show ${payee}: its checksum is wrong, they give another one`,
+  iban_failed: ({ payee }) => `payout release ${payee} --reason <why>, or they give another one`,
+  holder_died: ({ payee }) => `payout release ${payee} --reason <why>, once the heirs gave their account`,
+  name_unreadable: ({ payee }) => `payout name ${payee} <name>`,
+};
+
+/** How many payees are named. */
+const MOST_NAMED = 50;
+
+function cannotBePaid(unpayable: Unpayable[]): string[] {
+  if (unpayable.length === 0) return [];
+  const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: HELP[each.reason]?.(each) }));
+  const more = unpayable.length - rows.length;
+  return [
+    `Cannot be paid\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
+    ...(more > 0 ? [`and ${more} more; --json names all`] : []),
+  ];
+}
+
+export function showQuarter({ quarter, over, last_day, partners, payable, unpayable, without }: OpsAnswer): string {
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
   const steps = rows.map(({ partner_slug, next }) =>
     next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
@@ -48,5 +75,6 @@ export function showQuarter({ quarter, over, last_day, partners, payable, withou
       ? `Next\n${typed.map((command) => `  npm run -s operator -- ${command}`).join("\n")}`
       : "Nothing to type now.",
     ...(payable === false ? ["Nobody can be paid now: `payout prepare` says why."] : []),
+    ...cannotBePaid((unpayable ?? []) as Unpayable[]),
   ].join("\n\n");
 }

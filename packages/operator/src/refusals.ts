@@ -176,9 +176,17 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   payout_exported: ({ batch, exported_at }) =>
     `The batch ${batch} was exported on ${exported_at}; --again with a --reason writes the same file once more.`,
   payout_gone: ({ batch }) =>
-    `The batch ${batch} was exported, so it may be at the bank; report the lines it does not pay with payout settle ` +
-    "--failed.",
+    `The batch ${batch} was exported, so it may be at the bank; if the bank refused the whole file run payout reject, ` +
+    "and read what it did to its lines with payout answer.",
   payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank does not have it yet.`,
+  payout_rejected: ({ batch }) => `The bank refused the file of batch ${batch}; its money is in the balances again.`,
+  payout_booked: ({ batch }) =>
+    `The bank booked a line of batch ${batch}, so it did not refuse the file; report lines that came back with payout answer.`,
+  invalid_pays_on: ({ date, next }) =>
+    `The bank does not pay on ${date}; give a TARGET day within 90 days, such as ${next} (no weekend, 1 January, Good ` +
+    "Friday, Easter Monday, 1 May, 25 or 26 December).",
+  invalid_bank_name: () =>
+    "A name for the bank is 1 to 70 letters, digits, spaces and / - ? : ( ) . , ' +, with a letter or digit.",
   payout_line_not_found: ({ line }) => `No batch has a line "${line}"; see payout show.`,
   invoice_not_found: ({ number, partner }) => `${partner} has no invoice ${number}; see invoice list.`,
   invalid_vat_rate: () =>

@@ -149,9 +149,11 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
   const { url, env } = findDatabase(command, chosen, io);
   checkWritable(command, typed);
   const { open } = io;
+  const input = command.prepare?.(typed) ?? typed;
+  const look = typeof command.looks?.ops === "function" ? command.looks.ops(typed) : command.looks?.ops;
   const found =
-    command.looks && !(json && yes)
-      ? await callOps(url, command.looks.ops, { ...typed, look: true, operator: io.operator }, { open })
+    look && !(json && yes)
+      ? await callOps(url, look, { ...input, look: true, operator: io.operator }, { open })
       : undefined;
   const looked = found && onScreen({ ...io.screen, color: false }, () => command.looks?.view(found) ?? "");
   // on standard error, as the question: what is printed may be for another program
@@ -165,7 +167,6 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
     patiently(label, io, callOps(url, name, { ...input, ...made.stored, operator: io.operator }, { schema, open }));
   const call = (input: Input, label?: string) => callAny(name, input, label);
 
-  const input = command.prepare?.(typed) ?? typed;
   const answer = command.each
     ? await callEach(command.each, command.each.pick(await callOps(url, command.each.list, typed, { open })), call, io)
     : command.perform

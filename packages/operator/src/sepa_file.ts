@@ -15,10 +15,17 @@ const reference = (id: string) => id.replaceAll("-", "");
 /**
  * One payment for each line, in order. MsgId is the id of the batch and EndToEndId the id of the line, both without
  * dashes.
- * @param created_at in the Netherlands, without an offset: 2026-08-15T14:00:00. The payment date is that day.
+ * @param created_at in the Netherlands, without an offset: 2026-08-15T14:00:00
+ * @param pays_on the day on which the bank is asked to pay; that day if omitted
  * @throws {Error} for an IBAN or a name that the format does not allow
  */
-export function creditTransfers(batch_id: string, created_at: string, debtor: Debtor, transfers: Transfer[]): string {
+export function creditTransfers(
+  batch_id: string,
+  created_at: string,
+  debtor: Debtor,
+  transfers: Transfer[],
+  pays_on = created_at.slice(0, 10),
+): string {
   const message = reference(batch_id);
   const file = new Document("pain.001.001.09");
   // the library writes the machine's local time; parsed without an offset it comes out unchanged
@@ -27,7 +34,7 @@ export function creditTransfers(batch_id: string, created_at: string, debtor: De
   file.grpHdr.initiatorName = debtor.name;
 
   const payment = file.createPaymentInfo();
-  payment.requestedExecutionDate = new Date(`${created_at.slice(0, 10)}T00:00:00`);
+  payment.requestedExecutionDate = new Date(`${pays_on}T00:00:00`);
   payment.batchBooking = true;
   payment.debtorName = debtor.name;
   payment.debtorIBAN = debtor.iban;
@@ -46,7 +53,8 @@ export function creditTransfers(batch_id: string, created_at: string, debtor: De
     payment.addTransaction(transfer);
     transfer.id = String(index + 1);
   });
-  return file.toString();
+  // the library names a schema file beside the document, which no bank has
+  return file.toString().replace(/ xmlns:xsi="[^"]*"| xsi:schemaLocation="[^"]*"/g, "");
 }
 
 /**

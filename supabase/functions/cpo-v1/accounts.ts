@@ -35,6 +35,16 @@ const accountFields = {
   created_at: instant().meta({ description: "When the account was created" }),
 };
 
+const ibanChecksumOk = () =>
+  z
+    .boolean()
+    .nullable()
+    .meta({
+      description:
+        "Whether the check digits of the stored IBAN are right; null without an IBAN. A wrong IBAN is stored as it was " +
+        "sent, and nothing can be paid to it: send the right one with a repeat",
+    });
+
 const Connection = z
   .object({
     connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
@@ -64,6 +74,7 @@ const Account = z
     account_id: z.guid().meta({ description: "Same as id, under the name that other routes use" }),
     ...accountFields,
     access_channel: z.string().meta({ description: "How the account was created", example: "cpo_api" }),
+    iban_checksum_ok: ibanChecksumOk(),
     signatory: z
       .object({
         full_name: z.string().meta({ description: "First and last name" }),
@@ -174,6 +185,7 @@ export const createAccount = endpoint(
         location_id: z.guid().meta({ description: "The address, shared by connections at one address" }),
         ean_validation_status: EanValidationStatus,
         iban_stored: z.boolean().meta({ description: "Whether the account now has an IBAN" }),
+        iban_checksum_ok: ibanChecksumOk(),
         mandate_status: MandateStatus,
         account: z
           .object({ id: z.guid().meta({ description: "The account's id; it never changes" }), ...accountFields })

@@ -43,6 +43,7 @@ export const en: DocumentWords = {
       `Yield: your part of what ${service} was paid for the ERE.`,
       `Fee: what ${service} keeps of it, as shown when you signed the mandate, including VAT.`,
     ],
+    parts: "A month that is in this overview more than once was sold in parts. Each part has a price of its own.",
     rounded:
       "The kWh and ERE in each row are rounded. The total counts all decimals, so it may differ a little from the sum of the rows.",
   },

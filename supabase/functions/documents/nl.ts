@@ -42,6 +42,7 @@ export const nl = {
       `Opbrengst: uw deel van wat ${service} voor de ERE heeft gekregen.`,
       `Kosten: wat ${service} daarvan houdt, zoals getoond toen u de machtiging ondertekende, inclusief btw.`,
     ],
+    parts: "Een maand die meer dan eens in dit overzicht staat, is in delen verkocht. Elk deel heeft zijn eigen prijs.",
     rounded:
       "De kWh en ERE in elke rij zijn afgerond. Het totaal telt alle decimalen, en kan dus iets afwijken van de som van de rijen.",
   },

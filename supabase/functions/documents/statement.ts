@@ -21,6 +21,7 @@ export function composeStatement(statement: Statement, service: Service): Conten
     euro(fee),
     euro(net),
   ];
+  const isInParts = new Set(rows.map(({ ean_code, period }) => `${ean_code} ${period}`)).size < rows.length;
   const connections = Map.groupBy(rows, ({ ean_code }) => ean_code);
   return {
     locale,
@@ -52,7 +53,10 @@ export function composeStatement(statement: Statement, service: Service): Conten
       { kind: "table", head: words.head, rows: [], total: [words.total, ...cells(totals)] },
       ...(Number(other) === 0 ? [] : [{ kind: "paragraph", text: words.other(euro(other)) } as const]),
       { kind: "heading", text: words.how_title },
-      { kind: "points", points: [...words.how(service.SERVICE_NAME), words.rounded] },
+      {
+        kind: "points",
+        points: [...words.how(service.SERVICE_NAME), ...(isInParts ? [words.parts] : []), words.rounded],
+      },
     ],
     page,
   };

@@ -53,17 +53,19 @@ comment on function private.reserve_token_hash(text) is
   'How a new token is stored: its SHA-256, from hexadecimal. It is looked up before the tenant is known. Its 256 '
   'random bits make it unique.';
 
--- A line of CSV by RFC 4180: null is an empty field. A field that begins like a formula, and is no number, gets a quote
--- in front.
+-- A line of CSV by RFC 4180: null is an empty field, and every text is quoted. A spreadsheet may split it by another
+-- delimiter, and then a text begins a cell after each comma, semicolon, tab and line break in it. What begins like a
+-- formula there gets an apostrophe in front, so that it is computed by nobody.
 create function private.csv_line(variadic fields text[]) returns text
 language sql immutable
 as $$
-  -- a spreadsheet would compute what begins like a formula
-  select string_agg(case when f.field ~ '[",\r\n]' then '"' || replace(f.field, '"', '""') || '"' else f.field end, ','
-                    order by f.place) || E'\r\n'
-    from (select place, case when value ~ '^[=+@\t\r-]' and value !~ '^-[0-9.]+$' then '''' || value
-                             else coalesce(value, '') end as field
-            from unnest(fields) with ordinality as u (value, place)) f
+  select string_agg(
+           case when f.value ~ '^-?[0-9]+(\.[0-9]+)?$' then f.value
+                when f.value <> '' then
+                  '"' || replace(regexp_replace(f.value, '(^|[,;\t\r\n])([\s"'']*)([=+@＝＋＠－-])', '\1\2''\3', 'g'),
+                                 '"', '""') || '"'
+                else '' end, ',' order by f.place) || E'\r\n'
+    from unnest(fields) with ordinality as f (value, place)
 $$;
 
 -- The words of a text in lower case, without accents. Anything but letters and digits separates them.

@@ -148,7 +148,8 @@ begin
       'account_id', account.id, 'partner_slug', (select p.slug from core.partners p where p.id = account.partner_id),
       'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
       'display_name', account.display_name, 'company', account.company, 'payout_handler', account.payout_handler,
-      'iban_last4', account.iban_last4, 'balance_eur',
+      'iban_last4', account.iban_last4, 'iban_checksum_ok', account.iban_checksum_ok, 'bank_name', account.bank_name,
+      'balance_eur',
           private.balance(account.partner_id, 'EUR', 'customer', account.id),
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),

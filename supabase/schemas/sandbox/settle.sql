@@ -84,7 +84,7 @@ declare
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(batch);
+    perform private.pay_lines(private.lines_of(batch));
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
            settled_at = private.now()

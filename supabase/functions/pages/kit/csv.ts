@@ -14,14 +14,19 @@ export const clock = (moment: string | null): string | null =>
 export const dayOf = <Moment extends string | null>(moment: Moment): Moment =>
   (clock(moment)?.slice(0, 10) ?? null) as Moment;
 
-/** More of such a file. Text that a spreadsheet would take for a formula gets an apostrophe in front. */
+/**
+ * What begins like a formula gets an apostrophe in front, also after each sign at which a spreadsheet of another language, or one that
+ * was told another delimiter, begins a new cell.
+ */
+const FORMULA = /(^|[,;\t\r\n])([\s"']*)(?=[=+@＝＋＠－-])/g;
+
+/** More of such a file. Every text is quoted. */
 export function csvLines(locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string {
   const separator = locale === "nl" ? ";" : ",";
   const written = (cell: Cell): string => {
-    if (cell === null) return "";
+    if (cell === null || cell === "") return "";
     if (typeof cell === "number") return locale === "nl" ? String(cell).replace(".", ",") : String(cell);
-    const text = /^\s*[=+@\t\r-]/.test(cell) ? `'${cell}` : cell;
-    return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return `"${cell.replace(FORMULA, "$1$2'").replaceAll('"', '""')}"`;
   };
   return rows.map((row) => `${row.map(written).join(separator)}\r\n`).join("");
 }

@@ -146,7 +146,7 @@ function quarterTable(frame: MijnFrame, { position, quarters }: Earnings, via: b
  */
 function payout(frame: MijnFrame, account: Account, told: string | null): Html {
   const words = WORDS[frame.locale].earnings;
-  const { account_id, draft_id, cpo, iban_last4, iban_held_until, payout_handler, connections } = account;
+  const { account_id, draft_id, cpo, iban_last4, iban_held_until, payment_back, payout_handler, connections } = account;
   const which = cpo ? html`<h3>${words.at(cpo, connections.map(addressOf).join("; "))}</h3>` : html``;
   if (payout_handler !== "service_pays_customer")
     return html`${which}<p>${cpo ? words.via_cpo(cpo) : words.via}</p>
@@ -154,6 +154,7 @@ ${iban_last4 ? html`<p class="quiet">${words.via_iban(iban_last4)}</p>` : html`<
   const label = iban_last4 ? words.change : words.add;
   const how = html`<p class="quiet">${words.change_how}${iban_held_until ? "" : ` ${words.change_wait}`}</p>`;
   return html`${which}<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
+${payment_back ? html`<p class="panel">${words.back[payment_back.because](inEuro(payment_back.amount_eur, frame.locale), payment_back.iban_last4, longDate(payment_back.day, frame.words))}</p>` : ""}
 ${iban_held_until && iban_held_until !== told ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 ${
   cpo

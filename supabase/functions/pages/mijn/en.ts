@@ -217,6 +217,14 @@ export const en: MijnWords = {
     account: "Your account number",
     iban_is: (last4) => `The account that ends in ${last4}`,
     no_iban: "There is no account number yet. Without one we cannot pay you.",
+    back: {
+      account: (amount, last4, day) =>
+        `We transferred ${amount}, and it came back on ${day}: the bank can deliver nothing to the account that ends in ${last4}. The amount is kept for you. Give us another account number below.`,
+      holder: (amount, _last4, day) =>
+        `We transferred ${amount}, and it came back on ${day}. The amount is kept. Contact us about the payment.`,
+      none: (amount, _last4, day) =>
+        `The bank did not carry out our payment of ${amount} on ${day}. Your account is not the reason. The amount is kept for you and goes with the next payment. You need not do anything.`,
+    },
     held: (moment) =>
       `This number was entered or changed recently. For your safety we pay nothing to it until ${moment}.`,
     change: "Change your account number",

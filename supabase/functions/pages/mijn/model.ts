@@ -58,6 +58,15 @@ const Account = z.object({
   fee_pct: z.number().nullable(),
   iban_last4: z.string().nullable(),
   iban_held_until: z.string().nullable(),
+  /** The last payment, if it did not arrive: because the account is wrong, its holder died, or for a reason of the bank's. */
+  payment_back: z
+    .object({
+      amount_eur: z.number(),
+      iban_last4: z.string(),
+      day: z.string(),
+      because: z.enum(["account", "holder", "none"]),
+    })
+    .nullable(),
   /** Whether the bank was asked to pay all that is owed. */
   sent: z.boolean(),
   checklist: checklist(),

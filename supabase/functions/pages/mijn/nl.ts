@@ -227,6 +227,14 @@ export const nl = {
     account: "Uw rekeningnummer",
     iban_is: (last4: string) => `De rekening die eindigt op ${last4}`,
     no_iban: "Er is nog geen rekeningnummer. Zonder rekeningnummer kunnen wij u niet betalen.",
+    back: {
+      account: (amount: string, last4: string, day: string) =>
+        `Wij maakten ${amount} over, en het kwam op ${day} terug: de bank kan niets afleveren op de rekening die eindigt op ${last4}. Het bedrag staat voor u klaar. Geef hieronder een ander rekeningnummer door.`,
+      holder: (amount: string, _last4: string, day: string) =>
+        `Wij maakten ${amount} over, en het kwam op ${day} terug. Het bedrag staat klaar. Neem contact met ons op over de uitbetaling.`,
+      none: (amount: string, _last4: string, day: string) =>
+        `De bank heeft onze betaling van ${amount} op ${day} niet uitgevoerd. Dat lag niet aan uw rekening. Het bedrag staat voor u klaar en gaat mee met de volgende uitbetaling. U hoeft niets te doen.`,
+    },
     held: (moment: string) =>
       `Dit nummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,
     change: "Wijzig uw rekeningnummer",

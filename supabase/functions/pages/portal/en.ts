@@ -52,6 +52,8 @@ export const en: PortalWords = {
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
       failing: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} failing`,
       invoices: "We still need details from you for your invoices",
+      iban_wrong: (count, one) =>
+        `${count} ${one ? "customer has an account number that is wrong. We cannot pay it" : "customers have an account number that is wrong. We cannot pay them"}. You find them in GET /v1/accounts, by iban_checksum_ok`,
       no_account: "We have no account to pay you on yet",
       cap: (left, cap) => `You can sign up ${left} more customers of the ${cap} in these 30 days`,
       newest_drafts: (count) => `Counted among your newest ${count} sign-ups.`,

@@ -48,6 +48,8 @@ const Attention = z.object({
   }),
   webhooks: z.object({ disabled: z.number(), failing: z.number() }),
   account_missing: z.boolean(),
+  /** Accounts of its CPO clients whose IBAN has wrong check digits. */
+  iban_wrong: z.number(),
   invoices_need: InvoicesNeed,
   /** Customers that may be signed up in 30 days, and how many of them still. */
   cap: z.number(),

@@ -56,6 +56,8 @@ export const nl = {
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
       invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",
+      iban_wrong: (count: string, one: boolean) =>
+        `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen. U ziet ze in GET /v1/accounts, bij iban_checksum_ok`,
       no_account: "Er is nog geen rekening waarop wij u kunnen betalen",
       cap: (left: string, cap: string) => `U kunt in deze 30 dagen nog ${left} van ${cap} klanten aanmelden`,
       newest_drafts: (count: string) => `Geteld onder uw nieuwste ${count} aanmeldingen.`,

@@ -121,6 +121,7 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...counted(customers.without_mid, words.attention.without_mid, "/customers", { charger: "without_mid" }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
+    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
     ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
     ...(attention.cap_left <= attention.cap / 10

@@ -12,6 +12,7 @@ begin
     'location_id', c.location_id,
     'ean_validation_status', c.ean_validation_status,
     'iban_stored', a.iban_ciphertext is not null,
+    'iban_checksum_ok', a.iban_checksum_ok,
     'mandate_status', m.mandate_status,
     'account', json_build_object(
       'id', a.id, 'type', a.type, 'display_name', a.display_name, 'payout_handler', a.payout_handler,
@@ -134,12 +135,12 @@ begin
 
   insert into core.accounts
     (partner_id, client_id, type, display_name, payout_handler, cpo_external_ref, company, iban_ciphertext,
-     iban_key_id, iban_last4)
+     iban_key_id, iban_last4, iban_checksum_ok)
   values
     (private.partner_id(), private.client_id(), input ->> 'type', input ->> 'display_name', input ->> 'payout_handler',
      reference,
      nullif(input -> 'company', 'null'), input #>> '{iban,ciphertext}', input #>> '{iban,key_id}',
-         input #>> '{iban,last4}')
+         input #>> '{iban,last4}', (input #>> '{iban,checksum_ok}')::boolean)
   returning id into account;
 
   insert into core.signatories (partner_id, account_id, full_name, email, phone)

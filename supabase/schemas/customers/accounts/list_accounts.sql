@@ -66,6 +66,7 @@ begin
                a.payout_handler,
                a.cpo_external_ref,
                a.access_channel,
+               a.iban_checksum_ok,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
                   select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id

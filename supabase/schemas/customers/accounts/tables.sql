@@ -34,7 +34,9 @@ create table core.accounts (
   iban_ciphertext   text,
   iban_key_id       text,
   iban_last4        text,
+  iban_checksum_ok  boolean,
   iban_changed_at   timestamptz not null default private.now(),
+  bank_name         text,
   created_at        timestamptz not null default private.now(),
   eligibility_announced  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
@@ -57,6 +59,10 @@ comment on table core.accounts is
   'A customer: of a CPO client (client_id), or a person with a login (user_id) in the people''s tenant. The IBAN is '
   'encrypted (AES-256-GCM, key iban_key_id) before it reaches the database. SQL knows presence and last four. Personal '
   'data.';
+comment on column core.accounts.iban_checksum_ok is
+  'Whether the check digits of the IBAN are right, as its function found before it encrypted it; null without one.';
+comment on column core.accounts.bank_name is
+  'The name that the bank is told if the customer''s own has no letter that banks take. The operator gives it.';
 comment on column core.accounts.iban_changed_at is
   'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.accounts.eligibility_announced is
@@ -66,6 +72,8 @@ comment on column core.accounts.eligibility_announced is
 create index accounts_newest on core.accounts (partner_id, owner_id, created_at desc, id desc);
 -- serves: the accounts of a person
 create index accounts_user on core.accounts (user_id) where user_id is not null;
+-- serves: the accounts that cannot be paid
+create index accounts_iban_wrong on core.accounts (partner_id) where not iban_checksum_ok;
 -- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
 create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref,
                                                                              company ->> 'name'))

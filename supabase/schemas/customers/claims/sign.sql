@@ -15,13 +15,14 @@ begin
   perform private.enter_account(draft);
   insert into core.accounts
     (partner_id, user_id, access_channel, type, display_name, payout_handler, company, iban_ciphertext,
-     iban_key_id, iban_last4)
+     iban_key_id, iban_last4, iban_checksum_ok)
   values
     (private.people_tenant(), draft.user_id, 'user', facts ->> 'type',
      coalesce(facts ->> 'company_name', facts ->> 'full_name'), 'service_pays_customer',
      case when facts ->> 'type' <> 'particulier' then
        jsonb_build_object('name', facts ->> 'company_name', 'kvk', facts ->> 'kvk', 'vat', answers ->> 'vat') end,
-     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}')
+     draft.progress #>> '{iban,ciphertext}', draft.progress #>> '{iban,key_id}', draft.progress #>> '{iban,last4}',
+     (draft.progress #>> '{iban,checksum_ok}')::boolean)
   returning id into account;
   insert into core.signatories (partner_id, account_id, full_name, email, phone)
   values (private.people_tenant(), account, facts ->> 'full_name', draft.email, answers ->> 'phone');

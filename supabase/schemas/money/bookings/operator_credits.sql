@@ -93,6 +93,46 @@ comment on function ops.booking_credit(jsonb) is
   'accepted_kwh, reason?}], credits or rejects only those. Without rows every waiting row is credited in full. granted '
   'is the total ERE, if it differs from the sum. If one row is wrong, nothing is credited.';
 
+create function ops.booking_credit_preview(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wrong record;
+begin
+  perform private.act_as_operator(input);
+  -- one pass over the rows of the file: a quarter may have a hundred thousand
+  with sent as (
+    select coalesce((l.item ->> 'line')::int, l.place::int) as line, private.as_uuid(l.item ->> 'row_id') as row_id,
+           l.item ->> 'row_id' as named, private.as_decimal(l.item ->> 'accepted_kwh', 3) as accepted_kwh
+      from jsonb_array_elements(input -> 'rows') with ordinality as l (item, place)
+  ), line as (
+    select s.*, r.partner_id, r.booking_id, r.kwh
+      from sent s left join core.booking_rows r on r.id = s.row_id
+  ), booking as (
+    select o.partner_id, o.booking_id, count(*) as rows, sum(o.kwh) as kwh, sum(o.accepted_kwh) as accepted_kwh,
+           count(*) filter (where o.accepted_kwh = 0) as rejected, json_agg(o.named) as row_ids
+      from line o where o.booking_id is not null group by 1, 2
+  )
+  select u.*, (
+           select coalesce(json_agg(json_build_object(
+                    'booking_id', b.id, 'partner_slug', p.slug, 'quarter', private.quarter_name(b.quarter),
+                    'number', b.number, 'rows', k.rows, 'kwh', k.kwh, 'accepted_kwh', k.accepted_kwh,
+                    'rejected', k.rejected, 'row_ids', k.row_ids) order by b.quarter, p.slug, b.number), '[]')
+             from booking k
+             join core.bookings b on b.partner_id = k.partner_id and b.id = k.booking_id
+             join core.partners p on p.id = k.partner_id) as bookings
+    into wrong
+    from (select count(*) as rows, (array_agg(o.line order by o.line))[1] as line,
+                 (array_agg(o.named order by o.line))[1] as named
+            from line o where o.booking_id is null) u;
+  perform private.refuse_if('credit_file_refused', wrong.rows > 0, json_build_object(
+    'line', wrong.line, 'row', wrong.named, 'problem', 'unknown_row', 'others', wrong.rows - 1));
+  return json_build_object('bookings', wrong.bookings);
+end $$;
+comment on function ops.booking_credit_preview(jsonb) is
+  'Which bookings the rows of a credit file are of, whatever the tenant: {rows} to {bookings: [{booking_id, '
+  'partner_slug, quarter, number, rows, kwh, accepted_kwh, rejected, row_ids}]}. Refused if a row is of none.';
+
 create function ops.booking_reverse_credit(input jsonb) returns json
 language plpgsql security definer
 as $$

@@ -89,6 +89,41 @@ as $$
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
 
+-- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
+-- amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything is owed.
+create function private.unpayable(tenants uuid[], quarter date) returns json
+language sql stable
+as $$
+  with payee as (
+    select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
+           coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
+                                   when f.barred then 'iban_failed' end) as reason,
+           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until
+      from private.payees(private.read_minimum('{}')) y
+      left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
+      cross join lateral (
+        -- the IBAN is the one of then
+        select exists (select from core.payout_lines l
+                        where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+                          and l.failed_effect = 'account' and l.released_at is null
+                          and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+     where y.partner_id = any (tenants)
+  ), wrong as (
+    select a.partner_id, a.id, null::numeric, 'iban_invalid', null
+      from core.accounts a
+     where a.partner_id = any (tenants) and not a.iban_checksum_ok and a.id not in (select y.payee from payee y)
+       and exists (select from core.connections c
+                     join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+                    where c.partner_id = a.partner_id and c.account_id = a.id
+                      and d.period >= unpayable.quarter and d.period < private.next_quarter(unpayable.quarter))
+  )
+  select coalesce(json_agg(json_build_object(
+           'payee', u.payee, 'partner_slug', p.slug, 'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
+    from (select * from payee y where y.reason is not null union all select * from wrong) u
+    join core.partners p on p.id = u.partner_id
+$$;
+
 create function ops.quarter_show(input jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -125,9 +160,12 @@ begin
              'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
                              then exists (select from private.payees(private.read_minimum('{}')) y
                                           where y.reason is null) end,
+             'unpayable', private.unpayable(array(select (k.p).id from known k where k.begun or partner is not null),
+                                            wanted),
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that delivered and '
-  'booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. No personal data.';
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that '
+  'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
+  'unpayable: who cannot be, with the reason. No personal data.';

@@ -99,6 +99,8 @@ begin
   if not found then
     return null;
   end if;
+  update core.invoices i set months = private.invoice_months(invoice)
+   where i.partner_id = invoice.partner_id and i.id = invoice.id returning * into invoice;
   if invoice.vat <> 0 then
     perform private.post(partner.id,
                          array[private.euro_posting('invoice:' || invoice.id || ':vat', invoice.vat, 'input_vat',

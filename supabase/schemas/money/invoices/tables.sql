@@ -25,6 +25,7 @@ create table core.invoices (
   corrects   uuid,
   name       text           not null,
   company    jsonb          not null,
+  months     jsonb          not null default '[]',
   constraint invoices_pkey primary key (partner_id, id),
   constraint invoices_number_key unique (partner_id, year, number),
   constraint invoices_partner_id_fkey foreign key (partner_id) references core.partners (id),
@@ -45,6 +46,8 @@ comment on table core.invoices is
 comment on column core.invoices.vat is
   'On top of the share, rounded half up once, away from zero. For the credit notes of one invoice the sum is rounded, '
   'so that together they have the invoice''s cents.';
+comment on column core.invoices.months is
+  'What it charges by month of delivery, as private.invoice_months found when it was issued: it outlives the sales.';
 comment on column core.invoices.corrects is
   'The invoice that a credit note corrects, at its rate; null for an invoice.';
 -- serves: the credit notes of an invoice

@@ -50,7 +50,7 @@ begin
       select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
              case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
                   then 'pending' else 'approved' end,
-             l.status = 'failed', l.paid_at
+             l.failed_effect in ('account', 'holder'), l.paid_at
         from core.payout_parts o
         join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
         join core.payout_batches b on b.id = l.batch_id
@@ -123,7 +123,8 @@ begin
   return made;
 end $$;
 
--- Puts the money of these lines back into the balances that they took it from.
+-- Puts the money of these lines back into the balances that they took it from. It is moved by what the parts say, not
+-- by the entries, because retention may have deleted those.
 create function private.return_lines(lines core.payout_lines[]) returns void
 language plpgsql
 as $$
@@ -132,87 +133,82 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg('payout:' || p.id)
-               || coalesce(array_agg('payout:' || p.id || ':paid') filter (where l.status = 'paid'), '{}') as causes
+           array_agg(private.euro_posting('payout:' || p.id || ':reversed', p.amount, 'payout', l.payee_id, p.kind,
+                                          p.payee_id))
+               || coalesce(array_agg(private.euro_posting('payout:' || p.id || ':paid:reversed', p.amount, 'bank',
+                                                          l.payee_id, 'payout', l.payee_id))
+                             filter (where l.status = 'paid'), '{}') as postings
       from unnest(lines) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
      group by p.ledger_partner_id
   loop
-    perform private.reverse_postings(ledger.partner_id, ledger.causes);
+    perform private.post(ledger.partner_id, ledger.postings);
   end loop;
 end $$;
 
--- Marks every line of a batch as paid that the bank did not report as failed; returns how many.
-create function private.pay_lines(batch uuid) returns int
+-- Marks those of these lines as paid that wait for the bank; returns how many.
+create function private.pay_lines(lines core.payout_lines[]) returns int
 language plpgsql
 as $$
 declare
+  waiting constant core.payout_lines[] := array(select l from unnest(lines) l where l.status = 'pending');
   ledger record;
-  paid   int;
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
            array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank',
                                           l.payee_id)) as postings
-      from core.payout_lines l
+      from unnest(waiting) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
-     where l.batch_id = batch and l.status = 'pending'
      group by p.ledger_partner_id
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
   update core.payout_lines l set status = 'paid', paid_at = private.now()
-   where l.batch_id = batch and l.status = 'pending';
-  get diagnostics paid = row_count;
-  perform private.request_statements(batch), private.notify_payments(batch, 'payout_paid');
-  perform private.emit_payouts('payout.paid', array(select l from unnest(private.lines_of(batch)) l
-                                                    where l.status = 'paid'));
-  return paid;
+    from unnest(waiting) w where l.partner_id = w.partner_id and l.id = w.id;
+  perform private.request_statements(waiting), private.notify_payments(waiting, 'payout_paid');
+  perform private.emit_payouts('payout.paid', waiting);
+  return cardinality(waiting);
 end $$;
 
--- Marks a line that the bank could not pay, or sent back. The money is in the balance again, and the customer is asked
--- for another IBAN.
-create function private.fail_line(line core.payout_lines, reason text) returns void
+-- Marks lines that the bank did not pay, or sent back. The money is in the balances again. Only if the account was
+-- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so.
+create function private.fail_lines(lines core.payout_lines[], reason text,
+                                   bars text default null) returns void
 language plpgsql
 as $$
+declare
+  effect constant text := coalesce(bars, private.failure_effect(reason));
+  line   core.payout_lines;
 begin
-  perform private.return_lines(array[line]), private.withdraw_statement(line);
-  update core.payout_lines l set status = 'failed', failed_at = private.now(), failed_reason = fail_line.reason,
-      paid_at = null
-   where l.partner_id = line.partner_id and l.id = line.id;
-  perform private.set_tenant(line.partner_id),
-      private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
-  perform private.emit_payouts('payout.failed', array[line]);
-  if line.account_id is not null then
-    perform private.notify(line.account_id, 'payout_failed', 'payout_failed:' || line.id,
-                           jsonb_build_object('amount_eur', line.amount, 'iban_last4', line.iban_last4));
-  end if;
+  perform private.return_lines(lines);
+  perform private.withdraw_statement(l) from unnest(lines) l;
+  update core.payout_lines l
+     set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason,
+         failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
+    from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
+  foreach line in array lines loop
+    perform private.set_tenant(line.partner_id),
+        private.audit('payout.failed', line.payee_id, jsonb_build_object('line', line.id, 'amount', line.amount));
+  end loop;
+  perform private.set_tenant(null), private.emit_payouts('payout.failed', lines);
+  perform private.notify_payments(lines, 'payout_failed') where effect = 'account';
 end $$;
 
--- The day that is so many working days later. It knows weekends, not holidays.
-create function private.working_day(day date, later int) returns date
-language sql immutable
-as $$
-  select max(w.day) from (
-    select d::date as day from generate_series(working_day.day + 1, working_day.day + 3 + 2 * later, interval '1 day') d
-     where extract(isodow from d) < 6 order by d limit later) w
-$$;
-
--- Mails the customers of a batch: payout_sent, the bank is asked to pay them, or payout_paid, the bank did.
-create function private.notify_payments(batch uuid, kind text) returns void
+-- Mails the customers of these lines: payout_sent, the bank is asked to pay them on a day; payout_paid, it did;
+-- payout_failed, it could not.
+create function private.notify_payments(lines core.payout_lines[], kind text, pays_on date default null) returns void
 language plpgsql
 as $$
 declare
   expected constant jsonb := case kind when 'payout_sent' then
-    jsonb_build_object('from', private.working_day(private.today(), 1),
-                       'until', private.working_day(private.today(), 3)) else '{}' end;
+    jsonb_build_object('from', private.working_day(greatest(private.today(), pays_on - 1), 1),
+                       'until', private.working_day(greatest(private.today(), pays_on - 1), 3)) else '{}' end;
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
   select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
-    from core.payout_lines l
-   where l.batch_id = batch and l.account_id is not null and l.status = case kind when 'payout_sent' then 'pending'
-                                                                             else 'paid' end
+    from unnest(lines) l where l.account_id is not null
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 

@@ -11,8 +11,8 @@ as $$
     'prepared_by', batch.prepared_by, 'prepared_at', private.iso(batch.prepared_at),
     'approved_by', batch.approved_by, 'approved_at', private.iso(batch.approved_at),
     'exported_by', batch.exported_by, 'exported_at', private.iso(batch.exported_at), 'file_sha256', batch.file_sha256,
-    'settled_at', private.iso(batch.settled_at), 'cancelled_at', private.iso(batch.cancelled_at), 'cancelled_reason',
-        batch.cancelled_reason)
+    'settled_at', private.iso(batch.settled_at), 'reject_asked_by', batch.reject_asked_by, 'cancelled_at',
+        private.iso(batch.cancelled_at), 'cancelled_reason', batch.cancelled_reason)
   from (select count(*) as lines, coalesce(sum(l.amount), 0) as amount,
                count(*) filter (where l.status = 'paid') as paid,
                    coalesce(sum(l.amount) filter (where l.status = 'paid'), 0) as paid_amount,
@@ -30,8 +30,8 @@ as $$
         'cpo_external_ref', a.cpo_external_ref, 'name', line.name,
     'iban', '**** ' || line.iban_last4, 'amount_eur', line.amount, 'status', line.status, 'paid_at',
         private.iso(line.paid_at),
-    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'released_at',
-        private.iso(line.released_at),
+    'failed_at', private.iso(line.failed_at), 'failed_reason', line.failed_reason, 'failed_effect', line.failed_effect,
+    'return_asked_by', line.return_asked_by, 'released_at', private.iso(line.released_at),
     'parts', (select count(*) from core.payout_parts k where k.partner_id = line.partner_id and k.line_id = line.id))
   from core.partners p
   left join core.accounts a on a.partner_id = line.partner_id and a.id = line.account_id
@@ -163,18 +163,34 @@ comment on function ops.payout_approve(jsonb) is
   'Lets a batch go to the bank, by another person than the one who prepared it: {batch, look?} to {changed, batch}. '
   'With look it changes nothing, and answers as payout_show.';
 
+-- The day on which the bank is asked to pay, {date?}: today, or the next day on which banks pay.
+create function private.read_pays_on(input jsonb) returns date
+language plpgsql stable
+as $$
+declare
+  wanted constant date := coalesce(private.as_day(input ->> 'date'), private.working_day(private.today(), 0));
+begin
+  perform private.refuse_if('invalid_pays_on',
+    input ? 'date' and private.as_day(input ->> 'date') is null or not private.is_target_day(wanted)
+    or wanted not between private.today() and private.today() + 90,
+    json_build_object('date', input ->> 'date', 'next', private.working_day(private.today(), 0)));
+  return wanted;
+end $$;
+
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  again constant boolean := coalesce((input ->> 'again')::boolean, false);
-  batch constant core.payout_batches := private.payout_batch_named(input);
+  again   constant boolean := coalesce((input ->> 'again')::boolean, false);
+  pays_on constant date := private.read_pays_on(input);
+  batch   constant core.payout_batches := private.payout_batch_named(input);
 begin
   if batch.status = 'approved' then
     perform private.refuse_unknown_payments() where not coalesce((input ->> 'adopted')::boolean, false);
     return json_build_object(
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
+      'pays_on', pays_on,
       'lines', (select json_agg(json_build_object(
                   'line_id', l.id, 'reference', private.payment_reference(l.id), 'partner_id', l.partner_id, 'name',
                       l.name, 'amount_eur', l.amount,
@@ -193,9 +209,9 @@ begin
                            'file', json_build_object('ciphertext', batch.file_ciphertext, 'key_id', batch.file_key_id));
 end $$;
 comment on function ops.payout_export(jsonb) is
-  'What the file for the bank is made of, with encrypted IBANs: {batch} to {batch, created_at, lines}. A server that '
-  'may not pay out answers only if adopted is true. For an exported batch, with again and a reason: {batch, file}, the '
-  'file that payout_keep_file stored.';
+  'What the file for the bank is made of, with encrypted IBANs: {batch, date?} to {batch, created_at, pays_on, lines}. '
+  'A server that may not pay out answers only if adopted is true. For an exported batch, with again and a reason: '
+  '{batch, file}, the file that payout_keep_file stored.';
 
 create function ops.payout_keep_file(input jsonb) returns json
 language plpgsql security definer
@@ -211,12 +227,13 @@ begin
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}',
              file_sha256 = input ->> 'sha256'
    where b.id = batch.id returning * into batch;
-  perform private.notify_payments(batch.id, 'payout_sent') where not coalesce((input ->> 'adopted')::boolean, false);
+  perform private.notify_payments(private.lines_of(batch.id), 'payout_sent', private.read_pays_on(input))
+   where not coalesce((input ->> 'adopted')::boolean, false);
   perform private.audit('payout.exported', batch.id, jsonb_build_object('sha256', batch.file_sha256));
   return json_build_object('batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_keep_file(jsonb) is
-  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, file: '
+  'Keeps the file for the bank, encrypted, before it is written anywhere, and tells customers: {batch, date?, file: '
   '{ciphertext, key_id}, sha256, adopted?} to {batch}. Customers of an adopted batch were told before. If two come at '
   'once, one is refused.';
 
@@ -242,6 +259,7 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);
+    perform private.refuse_if('payout_rejected', batch.status = 'rejected', json_build_object('batch', batch.id));
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
   end if;
@@ -251,16 +269,15 @@ begin
      where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
     perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named));
     select b.status into state from core.payout_batches b where b.id = line.batch_id;
-    perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled'),
+    perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
     if line.status <> 'failed' then
-      perform private.fail_line(line, reason);
+      perform private.fail_lines(array[line], reason);
       lost := lost + 1;
     end if;
   end loop;
-  perform private.set_tenant(null);
   if batch.status = 'exported' then
-    paid := private.pay_lines(batch.id);
+    paid := private.pay_lines(private.lines_of(batch.id));
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
@@ -287,7 +304,7 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   batch := private.payout_batch_named(input);
   changed := batch.status <> 'cancelled';
-  if batch.status in ('exported', 'settled') then
+  if batch.status in ('exported', 'settled', 'rejected') then
     perform private.refuse('payout_gone', json_build_object('batch', batch.id));
   elsif changed then
     perform private.refuse_unknown_payments(),
@@ -382,7 +399,7 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   select l.* into line
     from core.payout_lines l
-   where l.partner_id = any (array(select q.id from core.partners q)) and l.status = 'failed'
+   where l.partner_id = any (array(select q.id from core.partners q)) and l.failed_effect in ('account', 'holder')
      and l.payee_id = coalesce(private.as_uuid(input ->> 'payee'),
                                (select q.id from core.partners q where q.slug = input ->> 'payee'))
    order by l.released_at is null desc, l.arrival desc limit 1;
@@ -393,8 +410,8 @@ begin
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason
-       where l.partner_id = line.partner_id and l.payee_id = line.payee_id and l.status = 'failed'
-           and l.released_at is null
+       where l.partner_id = line.partner_id and l.payee_id = line.payee_id
+           and l.failed_effect in ('account', 'holder') and l.released_at is null
       returning *
     loop
       perform private.audit('payout.released', other.payee_id, jsonb_build_object('line', other.id));
@@ -406,8 +423,31 @@ begin
   return json_build_object('changed', changed, 'line', private.payout_line_row(line));
 end $$;
 comment on function ops.payout_release(jsonb) is
-  'Lets the IBANs of failed payments be paid again: {payee, reason} to {changed, line}, the last of those lines. payee '
-  'is an account id, or a partner''s slug or id.';
+  'Lets the IBANs of failed payments, and a payee whose bank said that the holder died, be paid again: {payee, reason} '
+  'to {changed, line}, the last of those lines. payee is an account id, or a partner''s slug or id.';
+
+create function ops.payout_name(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant text := btrim(input ->> 'name');
+  account core.accounts;
+  changed boolean;
+begin
+  account := private.account_named(input);
+  perform private.refuse_if('invalid_bank_name',
+                            (length(wanted) <= 70 and private.sepa_name(wanted) = wanted) is not true);
+  changed := account.bank_name is distinct from wanted;
+  if changed then
+    update core.accounts a set bank_name = wanted where a.partner_id = account.partner_id and a.id = account.id;
+    perform private.set_tenant(account.partner_id), private.audit('account.bank_name_stored', account.id);
+  end if;
+  return json_build_object('changed', changed, 'account', json_build_object('account_id', account.id,
+                                                                            'bank_name', wanted));
+end $$;
+comment on function ops.payout_name(jsonb) is
+  'The name for the bank of a customer whose own name has no letter that banks take: {account, name} to {changed, '
+  'account}. It shows and changes personal data, so it leaves an audit row.';
 
 create function ops.payout_list(input jsonb) returns json
 language sql stable security definer

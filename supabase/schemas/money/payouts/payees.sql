@@ -1,21 +1,32 @@
 -- Who is owed what, and whether it can be paid now.
 
--- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Letters lose their accents; null if
--- nothing is left.
+-- A name in the characters that every bank of SEPA takes (EPC217-08), at most 70. Greek and Cyrillic are
+-- transliterated, Latin letters lose their accents; null if nothing is left.
 create function private.sepa_name(name text) returns text
 language plpgsql immutable
 as $$
 declare
-  -- nfkd parts letters from their accents, which are removed
-  plain   text := regexp_replace(normalize(name, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '',
-                                 'g');
+  plain   text := translate(name, '’‘ʼ´`йЙёЁўЎ', '''''''''''yYeEuU');
   letters text[];
 begin
-  foreach letters slice 1 in array array[['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'],
-                                         ['þ', 'th'], ['Þ', 'Th']] loop
+  -- letters that become several, a digraph before its parts
+  foreach letters slice 1 in array array[
+    ['ß', 'ss'], ['ẞ', 'SS'], ['æ', 'ae'], ['Æ', 'AE'], ['œ', 'oe'], ['Œ', 'OE'], ['þ', 'th'], ['Þ', 'Th'],
+    ['ου', 'ou'], ['Ου', 'Ou'], ['ού', 'ou'], ['Ού', 'Ou'], ['ΟΥ', 'OU'], ['θ', 'th'], ['Θ', 'Th'], ['χ', 'ch'],
+    ['Χ', 'Ch'], ['ψ', 'ps'], ['Ψ', 'Ps'],
+    ['ж', 'zh'], ['Ж', 'Zh'], ['х', 'kh'], ['Х', 'Kh'], ['ц', 'ts'], ['Ц', 'Ts'], ['ч', 'ch'], ['Ч', 'Ch'],
+    ['ш', 'sh'], ['Ш', 'Sh'], ['щ', 'shch'], ['Щ', 'Shch'], ['ю', 'yu'], ['Ю', 'Yu'], ['я', 'ya'], ['Я', 'Ya'],
+    ['є', 'ye'], ['Є', 'Ye'], ['ї', 'yi'], ['Ї', 'Yi'], ['ђ', 'dj'], ['Ђ', 'Dj'], ['љ', 'lj'], ['Љ', 'Lj'],
+    ['њ', 'nj'], ['Њ', 'Nj'], ['џ', 'dz'], ['Џ', 'Dz'], ['ь', ''], ['Ь', ''], ['ъ', ''], ['Ъ', '']] loop
     plain := replace(plain, letters[1], letters[2]);
   end loop;
+  -- nfkd parts letters from their accents, which are removed
+  plain := regexp_replace(normalize(plain, nfkd), '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]', '', 'g');
   plain := translate(plain, 'øØłŁđĐðÐħĦŧŦı', 'oOlLdDdDhHtTi');
+  plain := translate(plain, 'абвгдезиклмнопрстуфыэіґјћАБВГДЕЗИКЛМНОПРСТУФЫЭІҐЈЋ',
+                            'abvgdeziklmnoprstufyeigjcABVGDEZIKLMNOPRSTUFYEIGJC');
+  plain := translate(plain, 'αβγδεζηικλμνξοπρσςτυφωΑΒΓΔΕΖΗΙΚΛΜΝΞΟΠΡΣΤΥΦΩ',
+                            'avgdeziiklmnxoprsstyfoAVGDEZIIKLMNXOPRSTYFO');
   plain := btrim(left(btrim(regexp_replace(plain, '[^A-Za-z0-9/?:().,''+-]+', ' ', 'g')), 70));
   return case when plain ~ '[A-Za-z0-9]' then plain end;
 end $$;
@@ -131,6 +142,7 @@ begin
                                                    then 'below_minimum'
               when i.ciphertext is null then 'iban_missing'
               when private.iban_held_until(i.changed_at) is not null then 'iban_changed'
+              when f.holder_died then 'holder_died'
               when n.name is null then 'name_unreadable' end
     from owed o
     join core.partners p on p.id = o.partner_id
@@ -138,9 +150,10 @@ begin
     left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
     cross join lateral (
       -- a business is paid in its own name
-      select private.sepa_name(case when o.account_id is null then p.iban_holder
-                                    else coalesce(case when a.type <> 'particulier' then a.company ->> 'name' end,
-                                                  s.full_name, a.display_name) end) as name) n
+      select coalesce(private.sepa_name(case when o.account_id is null then p.iban_holder
+                                             else coalesce(case when a.type <> 'particulier' then a.company ->> 'name'
+                                                           end, s.full_name, a.display_name) end),
+                      a.bank_name) as name) n
     cross join lateral (
       select p.iban_ciphertext as ciphertext, p.iban_key_id as key_id, p.iban_last4 as last4,
           p.iban_changed_at as changed_at where o.account_id is null
@@ -148,9 +161,10 @@ begin
           where o.account_id is not null) i
     left join lateral (
       select jsonb_agg(jsonb_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id)
-                       order by l.iban_ciphertext) as failed
-        from (select distinct l.iban_ciphertext, l.iban_key_id from core.payout_lines l
+                       order by l.iban_ciphertext) filter (where l.failed_effect = 'account') as failed,
+             bool_or(l.failed_effect = 'holder') as holder_died
+        from (select distinct l.iban_ciphertext, l.iban_key_id, l.failed_effect from core.payout_lines l
                where l.partner_id = o.partner_id and l.payee_id = coalesce(o.account_id, o.partner_id)
-                 and l.status = 'failed' and l.released_at is null) l) f on true
+                 and l.failed_effect in ('account', 'holder') and l.released_at is null) l) f on true
    where o.amount <> 0;
 end $$;

@@ -18,25 +18,32 @@ create table core.payout_batches (
   cancelled_by     text,
   cancelled_at     timestamptz,
   cancelled_reason text,
+  reject_asked_by  text,
   constraint payout_batches_pkey primary key (id),
-  constraint payout_batches_status_known check (status in ('prepared', 'approved', 'exported', 'settled', 'cancelled')),
+  constraint payout_batches_status_known check (status in ('prepared', 'approved', 'exported', 'settled', 'cancelled',
+                                                            'rejected')),
   constraint payout_batches_minimum_positive check (minimum >= 0),
   constraint payout_batches_two_people check (approved_by <> prepared_by),
   constraint payout_batches_approved_whole check (num_nulls(approved_by, approved_at) in (0, 2)),
   constraint payout_batches_exported_whole check (num_nulls(exported_by, exported_at, file_ciphertext, file_key_id,
                                                             file_sha256) in (0, 5)),
   constraint payout_batches_cancelled_whole check (num_nulls(cancelled_by, cancelled_at, cancelled_reason) in (0, 3)),
+  constraint payout_batches_rejected_by_two check (status <> 'rejected' or reject_asked_by <> cancelled_by),
   constraint payout_batches_steps check (case status
     when 'prepared' then num_nonnulls(approved_at, exported_at, settled_at, cancelled_at) = 0
     when 'approved' then approved_at is not null and num_nonnulls(exported_at, settled_at, cancelled_at) = 0
     when 'exported' then num_nulls(approved_at, exported_at) = 0 and num_nonnulls(settled_at, cancelled_at) = 0
     when 'settled' then num_nulls(approved_at, settled_at) = 0 and cancelled_at is null
         and (exported_at is not null or prepared_by = 'sandbox')
+    when 'rejected' then num_nulls(approved_at, exported_at, cancelled_at) = 0 and settled_at is null
     else cancelled_at is not null and num_nonnulls(exported_at, settled_at) = 0 end)
 );
 comment on table core.payout_batches is
   'What goes to the bank in one file, for all tenants. It is the service''s own; two logins prepare and approve it. '
   'Kept seven years.';
+comment on column core.payout_batches.reject_asked_by is
+  'Who said first that the bank refused the file. Somebody else has to say so too: then it is rejected, which '
+  'cancelled_by, cancelled_at and cancelled_reason tell of.';
 comment on column core.payout_batches.file_ciphertext is
   'The file for the bank, gzip and encrypted (AES-256-GCM, key file_key_id) before it reaches the database. Later '
   'exports have the same bytes. file_sha256 is of the file itself.';
@@ -58,6 +65,9 @@ create table core.payout_lines (
   paid_at         timestamptz,
   failed_at       timestamptz,
   failed_reason   text,
+  failed_effect   text,
+  return_asked_by text,
+  return_asked_reason text,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -71,7 +81,11 @@ create table core.payout_lines (
   constraint payout_lines_name_shape check (length(name) between 1 and 70),
   constraint payout_lines_status_known check (status in ('pending', 'paid', 'failed', 'cancelled')),
   constraint payout_lines_paid check (status <> 'paid' or paid_at is not null),
-  constraint payout_lines_failed check ((status = 'failed') = (failed_at is not null)),
+  constraint payout_lines_failed check (num_nulls(failed_at, failed_reason, failed_effect)
+                                        = case status when 'failed' then 0 else 3 end),
+  constraint payout_lines_effect_known check (failed_effect in ('account', 'holder', 'none')),
+  constraint payout_lines_return_asked check (num_nulls(return_asked_by, return_asked_reason) in (0, 2)
+                                              and (return_asked_by is null or status in ('pending', 'paid'))),
   constraint payout_lines_released check (num_nulls(released_at, released_reason) in (0, 2)
                                           and (released_at is null or status = 'failed'))
 );
@@ -80,8 +94,12 @@ comment on table core.payout_lines is
   'prepared. Personal data; kept seven years.';
 comment on column core.payout_lines.partner_id is
   'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
+comment on column core.payout_lines.failed_effect is
+  'What private.failure_effect made of the reason: account bars the IBAN, holder bars the payee, none bars nothing.';
+comment on column core.payout_lines.return_asked_by is
+  'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
 comment on column core.payout_lines.released_at is
-  'A failed line holds back its IBAN, despite later payments, until the operator releases it. Another IBAN is paid.';
+  'A failed line bars its IBAN, or its payee, despite later payments, until the operator releases it.';
 -- serves: the latest payments of a payee
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the payment that a customer names
@@ -162,7 +180,7 @@ create type private.payee as (
   iban_key_id       text,
   iban_last4        text,
   iban_changed_at   timestamptz,
-  -- the IBANs of failed payments that nobody released: [{ciphertext, key_id}], null if there are none
+  -- the IBANs that a failed payment bars: [{ciphertext, key_id}], null if there are none
   failed            jsonb,
   reason            text);
 

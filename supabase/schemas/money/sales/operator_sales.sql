@@ -107,6 +107,41 @@ comment on function ops.sale_record(jsonb) is
   'Sells ERE of a booking and splits them over its rows: {booking, partner?, ere, price, buyer, reference, date?} to '
   '{changed, sale}. The same reference with the same values is a repeat.';
 
+create function ops.sale_preview(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant date    := private.read_quarter(input ->> 'booking');
+  named   constant text    := private.operator_name(input ->> 'reference');
+  offered constant numeric := private.as_decimal(input ->> 'price', 6);
+begin
+  perform private.refuse_if('invalid_price', (offered > 0 and offered < 1000000) is not true);
+  perform private.act_as_operator(input);
+  return (
+    with booking as (
+      -- of a supplementary booking the reference has its number behind it, because one sale is of one booking
+      select b, p.slug, named || case when b.number > 1 then '-' || b.number else '' end as reference
+        from core.bookings b join core.partners p on p.id = b.partner_id
+       where b.quarter = wanted and b.status = 'submitted'
+    ), sale as (
+      select (k.b).id as booking_id, k.slug, (k.b).number, k.reference, s.id is not null as recorded,
+             coalesce(s.ere, e.ere) as ere, coalesce(s.gross, round(e.ere * offered, 2)) as gross
+        from booking k
+        left join core.sales s on s.partner_id = (k.b).partner_id and s.reference = k.reference
+            and s.booking_id = (k.b).id and s.price = offered
+       cross join lateral (select greatest(private.sellable_ere(k.b), 0) as ere) e
+    )
+    select json_build_object(
+             'quarter', input ->> 'booking', 'ere', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0),
+             'sales', coalesce(json_agg(json_build_object(
+               'booking_id', s.booking_id, 'partner_slug', s.slug, 'number', s.number, 'reference', s.reference,
+               'ere', s.ere, 'gross_eur', s.gross, 'recorded', s.recorded) order by s.slug, s.number), '[]'))
+      from sale s where s.gross > 0);
+end $$;
+comment on function ops.sale_preview(jsonb) is
+  'The sales that one price and reference make of a quarter, one a booking, of all that is credited and unsold: '
+  '{booking: quarter, price, reference} to {quarter, ere, gross_eur, sales}. gross_eur is what the buyer is invoiced.';
+
 create function ops.sale_list(input jsonb) returns json
 language sql stable security definer
 as $$

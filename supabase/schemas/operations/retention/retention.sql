@@ -112,10 +112,13 @@ create function private.forget_invoices(border date, size int) returns int
 language plpgsql
 as $$
 declare
-  gone    core.invoices[];
-  deleted int;
+  gone     core.invoices[];
+  tenant   uuid;
+  postings private.posting[];
+  deleted  int;
 begin
-  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it
+  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it, or a
+  -- sale is left that it charges: its share would be invoiced again
   gone := array(
     select i from core.invoices i
       join (select i.partner_id, i.year from core.invoices i
@@ -123,14 +126,52 @@ begin
                and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id
                                and o.id = c.corrects
                                 where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
+               and not exists (select from core.invoices o
+                                 join core.invoice_entries n on n.partner_id = o.partner_id and n.invoice_id = o.id
+                                 join core.ledger_entries e on e.partner_id = n.ledger_partner_id and e.id = n.entry_id
+                                 join core.allocations a on a.partner_id = e.partner_id
+                                     and a.id = private.as_uuid(split_part(e.cause, ':', 2))
+                                where o.partner_id = i.partner_id and o.year = i.year)
              group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
   perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
+  -- the service's claim to their VAT is as old; what of it the partner was not paid stays owed
+  for tenant, postings in
+    select i.partner_id, array_agg(private.euro_posting('closed:invoice:' || i.id, i.vat, 'closed', i.partner_id,
+                                                        'input_vat', private.people_tenant()))
+      from unnest(gone) i where i.vat <> 0 group by i.partner_id
+  loop
+    perform private.post(tenant, postings);
+  end loop;
   delete from core.invoice_entries e using unnest(gone) i where e.partner_id = i.partner_id and e.invoice_id = i.id;
   delete from core.documents d using unnest(gone) i where d.partner_id = i.partner_id and d.invoice_id = i.id;
   -- one statement deletes credit notes together with the invoices that they correct
   delete from core.invoices d using unnest(gone) i where d.partner_id = i.partner_id and d.id = i.id;
   get diagnostics deleted = row_count;
   return deleted;
+end $$;
+
+-- Whether nothing that must be kept rests on a booking of before the border: a sale, a reversal or a payment of a year
+-- that is kept. Overviews and invoices are of calendar years.
+create function private.is_past(booking core.bookings, border date) returns boolean
+language plpgsql stable
+as $$
+declare
+  kept_from constant date := date_trunc('year', border + interval '1 year' - interval '1 day');
+begin
+  return not exists (
+    select from core.sales s
+     where s.partner_id = booking.partner_id and s.booking_id = booking.id
+       and (s.sold_on >= kept_from
+            or exists (select from core.sale_reversals v
+                        where v.partner_id = s.partner_id and v.sale_id = s.id
+                          and v.reversed_at >= private.dutch_midnight(kept_from))
+            or exists (select from core.allocations a
+                         join core.payout_entries e on e.ledger_partner_id = a.partner_id and e.allocation_id = a.id
+                         join core.payout_parts p on p.partner_id = e.partner_id and p.id = e.part_id
+                         join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+                        where a.partner_id = s.partner_id and a.sale_id = s.id
+                          and (l.status = 'pending' or coalesce(l.paid_at, l.failed_at)
+                                                       >= private.dutch_midnight(kept_from)))));
 end $$;
 
 create function private.forget_bookings(border date, size int) returns int
@@ -143,8 +184,8 @@ declare
   deleted int := 0;
   counted int;
 begin
-  for booking in select * from core.bookings b where b.quarter < border order by b.quarter, b.partner_id,
-      b.id for update loop
+  for booking in select * from core.bookings b where b.quarter < border and private.is_past(b, border)
+      order by b.quarter, b.partner_id, b.id for update loop
     if booking.partner_id <> all (checked) then
       perform private.require_agreement(booking.partner_id);
       checked := checked || booking.partner_id;
@@ -319,7 +360,10 @@ begin
        and (v.at >= private.dutch_midnight(border)
             or v.what like 'invoice:%' and exists (
               select from core.invoices i where i.partner_id = l.partner_id
-                  and i.id = private.as_uuid(split_part(v.what, ':', 2))));
+                  and i.id = private.as_uuid(split_part(v.what, ':', 2)))
+            or v.what like 'allocation:%' and exists (
+              select from core.allocations a where a.partner_id = l.partner_id
+                  and a.id = private.as_uuid(split_part(v.what, ':', 2))));
     select * into upto from core.audit_links l
      where l.partner_id = chain.partner_id and l.log = of_log and l.position = coalesce(kept - 1,
          least(chain.position, chain.checkpoint_position + size));
@@ -332,8 +376,8 @@ begin
     else
       perform private.require_agreement(chain.partner_id);
     end if;
-    fault := (private.verify_links(chain, chain.checkpoint_position, (upto.position - chain.checkpoint_position)::int,
-                                   null)).first_fault;
+    fault := (private.verify_links(chain, chain.checkpoint_position,
+                                   least(chain.position - chain.checkpoint_position, size)::int, null)).first_fault;
     perform private.refuse_if('audit_disagrees', fault.fault is not null, json_build_object(
       'partner_slug', (select p.slug from core.partners p where p.id = chain.partner_id), 'log', of_log, 'fault',
           fault.fault, 'row', fault.row_id, 'what', fault.what));
@@ -400,5 +444,5 @@ end $$;
 -- The kinds in order of deletion: a kind comes before the kinds that it refers to.
 create function private.retention_kinds() returns text[]
 language sql immutable
-as $$ select '{drafts,invoices,bookings,payouts,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,'
+as $$ select '{drafts,bookings,payouts,invoices,months,sessions,deliveries,ean_checks,uploads,ocpi_cdrs,mandates,'
              'accounts,audit_log,ledger}'::text[] $$;

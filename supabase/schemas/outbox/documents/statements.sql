@@ -1,19 +1,17 @@
 -- What documents about money say: statements, of what a customer was paid and for what, and invoices.
 
--- Requests the statements of a batch: for each paid customer, and each customer's part of a CPO's payment.
-create function private.request_statements(batch uuid) returns void
+-- Requests the statements of paid lines: for each customer, and each customer's part of a CPO's payment.
+create function private.request_statements(lines core.payout_lines[]) returns void
 language sql
 as $$
   insert into core.documents (partner_id, account_id, owner_id, line_id)
-  select l.partner_id, l.account_id, l.owner_id, l.id
-    from core.payout_lines l
-   where l.batch_id = batch and l.status = 'paid' and l.account_id is not null
+  select l.partner_id, l.account_id, l.owner_id, l.id from unnest(lines) l where l.account_id is not null
   on conflict on constraint documents_line_key do nothing;
   insert into core.documents (partner_id, account_id, owner_id, part_id)
   select p.partner_id, p.account_id, p.owner_id, p.id
-    from core.payout_lines l
+    from unnest(lines) l
     join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id and p.kind = 'customer'
-   where l.batch_id = batch and l.status = 'paid' and l.account_id is null
+   where l.account_id is null
   on conflict on constraint documents_part_key do nothing
 $$;
 
@@ -130,7 +128,7 @@ as $$
                                                                  'ere', m ->> 'ere',
                                                                  'fee', m ->> 'fee_eur', 'share',
                                                                      m ->> 'share_eur')), '[]')
-                        from json_array_elements(private.invoice_months(i)) m))
+                        from jsonb_array_elements(i.months) m))
     from core.invoices i
     join core.partners p on p.id = i.partner_id
    where i.partner_id = document.partner_id and i.id = document.invoice_id

@@ -81,6 +81,7 @@ begin
                                                                         and e.failing_since is not null))
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
+      'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -88,4 +89,5 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
   '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
-  'customers, webhooks, account_missing, invoices_need, cap, cap_left} of what is newest.';
+  'customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. iban_wrong: the '
+  'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';

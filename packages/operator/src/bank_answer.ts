@@ -1,0 +1,237 @@
+// What a bank answers to a file of payments, read from its own files: pain.002 (status), camt.053 (a statement of the
+// account) and camt.054 (its entries). Here is only what the file says. The database decides what comes of it.
+
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { XmlDocument, XmlElement } from "libxml2-wasm";
+import { OperatorError } from "./database.ts";
+
+/** What a file says of a payment or a batch of ours; ids as our file for the bank has them, amounts exact, as text. */
+export type Said = {
+  /** booked, rejected, back_batch: a batch. paid, back: a line. */
+  what: "booked" | "paid" | "back" | "rejected" | "back_batch";
+  batch?: string;
+  line?: string;
+  amount?: string | undefined;
+  reason?: string | undefined;
+};
+
+/** `left`: what the file has besides, by kind, with how often. */
+export type BankAnswer = { message: string; said: Said[]; left: Record<string, number> };
+
+/** A day with 5,000 entries is 8 MB. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+const NAMESPACE = "urn:iso:std:iso:20022:tech:xsd:";
+const READS = [
+  "pain.002.001.03",
+  "pain.002.001.10",
+  ...["053", "054"].flatMap((n) => [`camt.${n}.001.02`, `camt.${n}.001.08`]),
+];
+
+/** An id of ours in such a file: a UUID without dashes. */
+const OURS = /^[0-9a-f]{32}$/i;
+
+/** @throws {OperatorError} if the file cannot be read, or is not an answer of a bank. */
+export function readBankFile(path: string, account: string): BankAnswer & { sha256: string } {
+  let bytes: Buffer;
+  try {
+    if (statSync(path).size > MOST_BYTES)
+      throw new OperatorError(
+        `${path} is larger than 32 MB. Ask the bank for a file of fewer days, or for camt.054 instead of camt.053.`,
+      );
+    bytes = readFileSync(path);
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  return { ...readBankAnswer(bytes, account), sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+/**
+ * @param account the IBAN that we pay from: entries of another account are left out
+ * @throws {OperatorError} if it is not an answer of a bank that we read
+ */
+export function readBankAnswer(bytes: Uint8Array, account: string): BankAnswer {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new OperatorError("The file is not written in UTF-8, as answers of banks are.");
+  }
+  // no such file has a document type, and without one nothing is declared that could be expanded or fetched
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(text))
+    throw new OperatorError(
+      "The file declares a document type (DOCTYPE), which no answer of a bank does; it was not read.",
+    );
+  let document: XmlDocument;
+  try {
+    document = XmlDocument.fromString(text);
+  } catch (error) {
+    throw new OperatorError(`The file is not XML, or is not whole: ${firstLine(error)}.`);
+  }
+  try {
+    const { root } = document;
+    return readDocument(copyOf(root, root.namespaceUri), root.namespaceUri, account);
+  } finally {
+    document.dispose();
+  }
+}
+
+/** An element of the message, with its elements; `text` only where it has none. */
+type Element = { name: string; currency: string | undefined; text: string; children: Element[] };
+
+/** Each node is read from the parser's memory once. Elements of another namespace are none of the message. */
+function copyOf(element: XmlElement, namespace: string): Element {
+  const children: Element[] = [];
+  for (let node = element.firstChild; node; node = node.next)
+    if (node instanceof XmlElement && node.namespaceUri === namespace) children.push(copyOf(node, namespace));
+  const text = children.length > 0 ? "" : element.content.trim();
+  return { name: element.name, currency: text ? element.attr("Ccy")?.value : undefined, text, children };
+}
+
+const firstLine = (error: unknown) =>
+  (error instanceof Error ? error.message : "").split("\n")[0]?.replace(/\.$/, "") ?? "";
+
+function readDocument(root: Element, namespace: string, account: string): BankAnswer {
+  const message = root.name === "Document" && namespace.startsWith(NAMESPACE) ? namespace.slice(NAMESPACE.length) : "";
+  if (message.startsWith("camt.056") || message.startsWith("camt.029"))
+    throw new OperatorError(
+      `This is a recall (${message}): somebody asks for a payment back, and no money moved yet. Nothing was changed; ` +
+        "answer it at the bank. If money comes back, a camt.053 or camt.054 says so.",
+    );
+  if (!READS.includes(message))
+    throw new OperatorError(
+      `This is ${message || "not a message of ISO 20022"}; an answer of the bank is ${READS.join(", ")}. Nothing was changed.`,
+    );
+  const answer: BankAnswer = { message, said: [], left: {} };
+  if (message.startsWith("pain")) readStatus(root, answer);
+  else readEntries(root, account.replace(/\s/g, "").toUpperCase(), answer);
+  return answer;
+}
+
+function leave(answer: BankAnswer, what: string) {
+  answer.left[what] = (answer.left[what] ?? 0) + 1;
+}
+
+/** pain.002: what became of the file, its batch and its lines. Only what was refused changes anything. */
+function readStatus(root: Element, answer: BankAnswer) {
+  const [report] = children(root, "CstmrPmtStsRpt");
+  const [group] = children(report, "OrgnlGrpInfAndSts");
+  if (!report || !group)
+    throw new OperatorError("The file is no whole pain.002: it does not name the file it answers.");
+  const kind = textAt(group, "OrgnlMsgNmId") ?? "pain.001";
+  if (!kind.startsWith("pain.001")) return leave(answer, `status of another kind of file (${kind})`);
+  const rejected = new Set<string>();
+  const refuse = (batch: string | undefined, status: string | undefined, from: Element) => {
+    if (status !== "RJCT") return status ? leave(answer, `status ${status}, which changes nothing`) : undefined;
+    if (batch && !rejected.has(batch))
+      answer.said.push({ what: "rejected", batch, reason: reasonOf(from, "StsRsnInf") });
+    rejected.add(batch ?? "");
+  };
+  refuse(textAt(group, "OrgnlMsgId"), textAt(group, "GrpSts"), group);
+  for (const payment of children(report, "OrgnlPmtInfAndSts")) {
+    refuse(textAt(payment, "OrgnlPmtInfId"), textAt(payment, "PmtInfSts"), payment);
+    for (const line of children(payment, "TxInfAndSts")) {
+      const status = textAt(line, "TxSts") ?? "none";
+      if (status === "RJCT") {
+        const amount = children(child(child(line, "OrgnlTxRef"), "Amt"), "InstdAmt")[0];
+        answer.said.push({
+          what: "back",
+          line: textAt(line, "OrgnlEndToEndId") ?? "",
+          amount: amount && amountOf(amount),
+          reason: reasonOf(line, "StsRsnInf"),
+        });
+      } else leave(answer, `payment of status ${status}, which changes nothing`);
+    }
+  }
+}
+
+/** camt.053, camt.054: what was booked on our account, and what came back to it. */
+function readEntries(root: Element, account: string, answer: BankAnswer) {
+  const [report] = [...children(root, "BkToCstmrStmt"), ...children(root, "BkToCstmrDbtCdtNtfctn")];
+  const statements = [...children(report, "Stmt"), ...children(report, "Ntfctn")];
+  for (const statement of statements) {
+    const iban = textAt(statement, "Acct", "Id", "IBAN");
+    for (const entry of children(statement, "Ntry")) {
+      if (iban !== account) leave(answer, "entry of another account than PAYOUT_ACCOUNT_IBAN");
+      else readEntry(entry, answer);
+    }
+  }
+}
+
+function readEntry(entry: Element, answer: BankAnswer) {
+  const [status] = children(entry, "Sts");
+  if ((textAt(status, "Cd") ?? status?.text) !== "BOOK") return leave(answer, "entry that is not booked yet");
+  const [amount] = children(entry, "Amt");
+  const whole = amount && amountOf(amount);
+  if (!whole) return leave(answer, "entry without an amount in euro");
+  const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
+  const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
+  if (isDebit && isReversal) return leave(answer, "entry about something else");
+  const blocks = children(entry, "NtryDtls");
+  const details = blocks.flatMap((block) => children(block, "TxDtls"));
+  const lines = details.filter((each) => OURS.test(textAt(each, "Refs", "EndToEndId") ?? ""));
+  if (lines.length === 0) {
+    const batch = [
+      ...blocks.flatMap((block) => [textAt(block, "Btch", "PmtInfId"), textAt(block, "Btch", "MsgId")]),
+      ...details.flatMap((each) => [textAt(each, "Refs", "PmtInfId"), textAt(each, "Refs", "MsgId")]),
+    ].find((id) => OURS.test(id ?? ""));
+    if (!batch) return leave(answer, "entry about something else");
+    answer.said.push({ what: isDebit ? "booked" : "back_batch", batch, amount: whole });
+    return;
+  }
+  const amounts = lines.map((each) => {
+    const [own] = [...children(each, "Amt"), ...children(child(child(each, "AmtDtls"), "TxAmt"), "Amt")];
+    return own ? amountOf(own) : details.length === 1 ? whole : undefined;
+  });
+  const others = details.length - lines.length;
+  // an entry of ours alone is the sum of its payments
+  if (others === 0 && !amounts.includes(undefined) && sum(amounts as string[]) !== cents(whole))
+    return leave(
+      answer,
+      `entry of ${whole} euro whose payments come to another sum, ${inEuro(sum(amounts as string[]))}`,
+    );
+  if (others > 0) leave(answer, "payment about something else");
+  lines.forEach((each, index) => {
+    const line = textAt(each, "Refs", "EndToEndId") as string;
+    if (isDebit) answer.said.push({ what: "paid", line, amount: amounts[index] });
+    else answer.said.push({ what: "back", line, amount: amounts[index], reason: reasonOf(each, "RtrInf") });
+  });
+}
+
+/** The bank's reason: its code, and its words. What is no code of ISO 20022 stands behind NARR. */
+function reasonOf(from: Element, element: string): string | undefined {
+  const [first] = children(from, element);
+  if (!first) return undefined;
+  const code = textAt(first, "Rsn", "Cd");
+  const words = [textAt(first, "Rsn", "Prtry"), ...children(first, "AddtlInf").map(({ text }) => text)]
+    .filter((each) => each !== undefined)
+    .join(" ");
+  const said = /^[A-Z0-9]{4}$/.test(code ?? "") ? `${code} ${words}` : `NARR ${code ?? ""} ${words}`;
+  return said
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .slice(0, 200);
+}
+
+/** An amount in euro, as it is written; undefined of another currency, or if it is none. */
+function amountOf(element: Element): string | undefined {
+  return element.currency === "EUR" && /^\d{1,13}(?:\.\d{0,5})?$/.test(element.text) ? element.text : undefined;
+}
+
+/** In hundred-thousandths of a euro, the finest that such a file may write. */
+const cents = (amount: string) => {
+  const [whole = "0", part = ""] = amount.split(".");
+  return BigInt(whole + part.padEnd(5, "0"));
+};
+const sum = (amounts: string[]) => amounts.reduce((total, amount) => total + cents(amount), 0n);
+const inEuro = (total: bigint) => (Number(total) / 100_000).toFixed(2);
+
+const children = (parent: Element | undefined, name: string): Element[] =>
+  parent?.children.filter((each) => each.name === name) ?? [];
+const child = (parent: Element | undefined, name: string): Element | undefined => children(parent, name)[0];
+
+/** The text of an element below another one. */
+const textAt = (from: Element | undefined, ...path: string[]): string | undefined =>
+  path.reduce<Element | undefined>(child, from)?.text || undefined;

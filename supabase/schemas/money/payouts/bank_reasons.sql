@@ -1,0 +1,55 @@
+-- Why a bank did not pay, or sent back: the codes that decide what happens next. Names are those of the ISO 20022
+-- External Code Sets (ExternalStatusReason1Code, ExternalReturnReason1Code); the use in credit transfers is that of
+-- EPC135-18, Guidance on reason codes for SEPA Credit Transfer R-transactions. Effects are ours:
+-- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
+-- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
+-- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
+create function private.bank_reasons() returns table (code text, effect text, means text)
+language sql immutable
+as $$
+  select * from (values
+    ('AC01', 'account', 'the account number is wrong'),
+    ('AC03', 'account', 'the account number of the payee is wrong'),
+    ('AC04', 'account', 'the account is closed'),
+    ('AC06', 'account', 'the account is blocked'),
+    ('AC07', 'account', 'the account of the payee is closed'),
+    ('AG01', 'account', 'this kind of account takes no transfers, such as a savings account'),
+    ('BE01', 'account', 'the account belongs to somebody else than the name says'),
+    ('MD07', 'holder', 'the holder of the account died'),
+    ('AC02', 'none', 'the number of our own account is wrong'),
+    ('AC05', 'none', 'our own account is closed'),
+    ('AG02', 'none', 'the bank does not know this kind of order'),
+    ('AM02', 'none', 'the amount is more than the bank allows'),
+    ('AM04', 'none', 'our own account had too little money'),
+    ('AM05', 'none', 'the bank had this order before'),
+    ('AM09', 'none', 'the amount is not the one that was agreed'),
+    ('AM10', 'none', 'the sum of the file is not that of its payments'),
+    ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
+    ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
+    ('DT01', 'none', 'the day of payment is none that the bank takes'),
+    ('DUPL', 'none', 'the bank had this payment before'),
+    ('ED05', 'none', 'the banks could not settle it'),
+    ('FF01', 'none', 'the bank could not read the file'),
+    ('FOCR', 'none', 'we asked for it back'),
+    ('FRAD', 'none', 'the bank suspects fraud'),
+    ('MS02', 'none', 'the payee refused it, without a reason'),
+    ('MS03', 'none', 'the bank gave no reason'),
+    ('NARR', 'none', 'the bank gave its reason in words'),
+    ('RC01', 'none', 'the BIC is wrong'),
+    ('RR01', 'none', 'by law: our account or our id is missing'),
+    ('RR02', 'none', 'by law: our name or address is missing'),
+    ('RR03', 'none', 'by law: the name or address of the payee is missing'),
+    ('RR04', 'none', 'by law'),
+    ('TECH', 'none', 'the bank had a technical fault'),
+    ('TM01', 'none', 'the order came after the hour of the bank')) r (code, effect, means)
+$$;
+
+-- What a failure comes to. A code that the table does not have bars nothing and mails nobody. Words without a code are
+-- an operator's, who reports an account that is wrong.
+create function private.failure_effect(reason text) returns text
+language sql immutable
+as $$
+  select coalesce((select r.effect from private.bank_reasons() r where r.code = left(btrim(reason), 4)
+                      and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'),
+                  case when btrim(reason) ~ '^[A-Z]{2}[A-Z0-9]{2}( |$)' then 'none' else 'account' end)
+$$;

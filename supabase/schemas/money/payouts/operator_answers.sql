@@ -1,0 +1,238 @@
+-- What the bank says of a batch: an answer that was read from its file, or that it refused the file.
+
+create type private.bank_word as (
+  place   int,
+  -- booked: a batch; paid, back: a line; rejected: a batch; back_batch: a batch, without saying which lines
+  what    text,
+  batch   uuid,
+  line    uuid,
+  amount  numeric,
+  reason  text,
+  -- what came of it; null while nothing was decided
+  outcome text,
+  -- the amount that it should have been
+  wanted  numeric);
+
+-- The lines that these ids name, whatever tenant they belong to.
+create function private.lines_by_id(ids uuid[]) returns core.payout_lines[]
+language sql stable
+as $$ select array(select l from core.payout_lines l where l.id = any (ids)) $$;
+
+-- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
+-- rejected, waits, already, or why not. The batch is locked.
+create function private.reject_batch(batch core.payout_batches, login text, reason text) returns text
+language plpgsql
+as $$
+begin
+  if batch.status = 'rejected' then
+    return 'already';
+  elsif batch.status not in ('exported', 'settled') then
+    return 'not_exported';
+  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid')
+        or batch.status = 'settled' then
+    return 'booked_before';
+  elsif batch.reject_asked_by is null then
+    update core.payout_batches b set reject_asked_by = login where b.id = batch.id;
+    perform private.set_tenant(null), private.audit('payout.reject_asked', batch.id);
+    return 'waits';
+  elsif batch.reject_asked_by = login then
+    return 'waits';
+  end if;
+  perform private.fail_lines(array(select l from core.payout_lines l where l.batch_id = batch.id
+                                                                       and l.status = 'pending' order by l.arrival),
+                             left('the bank refused the whole file: ' || reason, 500), 'none');
+  update core.payout_batches b
+     set status = 'rejected', cancelled_by = login, cancelled_at = private.now(), cancelled_reason = reason
+   where b.id = batch.id;
+  perform private.set_tenant(null), private.audit('payout.rejected', batch.id);
+  return 'rejected';
+end $$;
+
+create function ops.payout_reject(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login   constant text := private.operator_login();
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  batch   core.payout_batches;
+  asked   text;
+  outcome text;
+begin
+  perform private.act_as_operator(input), private.lock('payouts');
+  batch := private.payout_batch_named(input);
+  asked := batch.reject_asked_by;
+  outcome := private.reject_batch(batch, login, reason);
+  perform private.refuse_if('payout_not_exported', outcome = 'not_exported',
+                            json_build_object('batch', batch.id, 'status', batch.status)),
+          private.refuse_if('payout_booked', outcome = 'booked_before', json_build_object('batch', batch.id));
+  select * into batch from core.payout_batches b where b.id = batch.id;
+  return json_build_object('changed', outcome = 'rejected' or batch.reject_asked_by is distinct from asked,
+                           'outcome', outcome, 'batch', private.payout_batch_row(batch));
+end $$;
+comment on function ops.payout_reject(jsonb) is
+  'The bank refused the file of a batch: {batch, reason} to {changed, outcome, batch}. outcome is waits until a second '
+  'login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed.';
+
+-- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail.
+create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
+language sql stable
+as $$
+  select array(
+    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+               case when w.line is null then w.outcome
+                    when l.id is null then 'unknown'
+                    when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                    when w.amount <> l.amount then 'amount_differs'
+                    when w.what = 'paid' and l.status = 'failed' then 'failed_before'
+                    when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
+                         or row_number() over (partition by w.what, w.line order by w.place) > 1 then 'already' end,
+               case when w.amount <> l.amount then l.amount end)::private.bank_word
+      from unnest(words) w
+      left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
+        on l.id = w.line
+      left join core.payout_batches b on b.id = l.batch_id
+     order by w.place)
+$$;
+
+create function ops.payout_answer(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login  constant text := private.operator_login();
+  words  private.bank_word[];
+  word   private.bank_word;
+  batch  core.payout_batches;
+  lines  core.payout_lines[];
+  said   record;
+  wanted numeric;
+  changed boolean := false;
+begin
+  perform private.act_as_operator(input), private.lock('payouts');
+  words := private.judge_words(array(
+    select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
+               left(coalesce(s.reason, 'MS03'), 500),
+               case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
+               null)::private.bank_word
+      from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
+                                                              reason text))
+           with ordinality as s (what, batch, line, amount, reason, place)));
+  -- lines that were paid
+  lines := private.lines_by_id(array(select w.line from unnest(words) w where w.what = 'paid' and w.outcome is null));
+  changed := private.pay_lines(lines) > 0;
+  words := private.set_outcomes(words, 'paid', array(select l.id from unnest(lines) l), 'paid');
+  -- batches that were paid in one entry
+  foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
+    select * into batch from core.payout_batches b where b.id = word.batch for update;
+    lines := private.lines_of(batch.id);
+    wanted := (select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid'));
+    if batch.id is null then
+      word.outcome := 'unknown';
+    elsif batch.status not in ('exported', 'settled', 'rejected') then
+      word.outcome := 'not_exported';
+    elsif not exists (select from unnest(lines) l where l.status = 'pending') then
+      word.outcome := case batch.status when 'rejected' then 'failed_before' else 'already' end;
+    elsif wanted <> word.amount then
+      word.outcome := 'sum_differs';
+      word.wanted := wanted;
+    else
+      changed := private.pay_lines(lines) > 0 or changed;
+      word.outcome := 'paid';
+    end if;
+    words[word.place] := word;
+  end loop;
+  -- lines that did not arrive: the first person asks, the second does it
+  for said in
+    select w.reason, array_agg(w.line) as ids from unnest(words) w where w.what = 'back' and w.outcome is null
+     group by w.reason order by w.reason
+  loop
+    lines := array(select l from unnest(private.lines_by_id(said.ids)) l
+                    where l.return_asked_by <> login and l.return_asked_reason = said.reason);
+    if cardinality(lines) > 0 then
+      perform private.fail_lines(lines, said.reason);
+      words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
+      changed := true;
+    end if;
+    lines := array(select l from unnest(private.lines_by_id(said.ids)) l where l.status <> 'failed');
+    changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
+    words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'waits');
+  end loop;
+  -- batches whose file was refused
+  foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
+                                                              and w.outcome is null) loop
+    select * into batch from core.payout_batches b where b.id = word.batch for update;
+    word.outcome := case when batch.id is null then 'unknown' when word.what = 'back_batch' then 'names_no_lines'
+                         else private.reject_batch(batch, login, word.reason) end;
+    changed := changed or word.outcome = 'rejected' or word.outcome = 'waits' and batch.reject_asked_by is null;
+    words[word.place] := word;
+  end loop;
+  perform private.set_tenant(null);
+  -- nothing of these batches is open any more
+  for batch in
+    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
+     where b.status = 'exported' and b.id = any (array(
+             select w.batch from unnest(words) w where w.batch is not null
+             union select l.batch_id
+                     from unnest(private.lines_by_id(array(select w.line from unnest(words) w
+                                                            where w.line is not null))) l))
+       and not exists (select from core.payout_lines l where l.batch_id = b.id and l.status = 'pending')
+    returning *
+  loop
+    perform private.audit('payout.settled', batch.id, jsonb_build_object('file', input ->> 'sha256'));
+  end loop;
+  return json_build_object('changed', changed, 'said', private.words_said(words));
+end $$;
+comment on function ops.payout_answer(jsonb) is
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?}], sha256} to {changed, said}, each '
+  'with its outcome. what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
+  'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
+
+-- Sets the outcome of the words that say this of these lines.
+create function private.set_outcomes(words private.bank_word[], what text, lines uuid[], outcome text)
+returns private.bank_word[]
+language sql immutable
+as $$
+  select array(
+    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+               case when w.what = set_outcomes.what and w.outcome is null and w.line = any (lines)
+                    then set_outcomes.outcome else w.outcome end, w.wanted)::private.bank_word
+      from unnest(words) w order by w.place)
+$$;
+
+-- Stores that somebody read in a file of the bank that these lines did not arrive. Returns how many are new.
+create function private.ask_returns(lines core.payout_lines[], login text, reason text) returns int
+language plpgsql
+as $$
+declare
+  fresh core.payout_lines[];
+  line  core.payout_lines;
+begin
+  with asked as (
+    update core.payout_lines l set return_asked_by = login, return_asked_reason = ask_returns.reason
+      from unnest(lines) g
+     where l.partner_id = g.partner_id and l.id = g.id
+       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, ask_returns.reason)
+    returning l)
+  select coalesce(array_agg(a.l), '{}') into fresh from asked a;
+  foreach line in array fresh loop
+    perform private.set_tenant(line.partner_id),
+        private.audit('payout.return_asked', line.payee_id,
+                      jsonb_build_object('line', line.id, 'reason', left(ask_returns.reason, 4)));
+  end loop;
+  return cardinality(fresh);
+end $$;
+
+-- The words as the operator sees them, with what a reason means.
+create function private.words_said(words private.bank_word[]) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object(
+           'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
+           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
+           'means', r.means,
+           'effect', case when w.what = 'back' then private.failure_effect(w.reason) end,
+           'outcome', w.outcome) order by w.place), '[]')
+    from unnest(words) w
+    left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
+      on l.id = w.line
+    left join private.bank_reasons() r on r.code = left(w.reason, 4)
+$$;

@@ -1,0 +1,275 @@
+// What comes of the bank's answers: who is paid, what is payable again, and whom it takes.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { rowCounts } from "../harness/world.ts";
+import { bankEntry, camt, type Detail, pain002, statusOf } from "./bank_files.ts";
+import { createPayoutWorld, type PayoutWorld, type Run } from "./payout_world.ts";
+
+let world: PayoutWorld;
+beforeEach(async () => {
+  world = await createPayoutWorld();
+});
+afterEach(() => world.close());
+
+const MESSAGE = "camt.053.001.08";
+const bare = (id: string) => id.replaceAll("-", "");
+let files = 0;
+/** Reads a file as the bank sends it; what the database says of each thing. */
+async function answer(run: Run, xml: string) {
+  files += 1;
+  const file = join(world.folder, `bank-${files}.xml`);
+  writeFileSync(file, xml);
+  const { code, err, json } = await run(["payout", "answer", "--file", file]);
+  expect([code, err]).toEqual([0, ""]);
+  await world.agrees();
+  return { ...json, outcomes: json.said.map(({ outcome }: { outcome: string }) => outcome) };
+}
+/** Both people read the same file. */
+const both = async (xml: string) => [await answer(world.anna, xml), await answer(world.bram, xml)];
+const booked = (amount: string, batch: string) => camt(MESSAGE, [bankEntry(MESSAGE, { amount, batch: bare(batch) })]);
+const back = (...details: Detail[]) =>
+  camt(
+    MESSAGE,
+    details.map((each) => bankEntry(MESSAGE, { amount: String(each.amount), credit: true, details: [each] })),
+  );
+const reject = (batch: string, reason = "DT01") =>
+  pain002("pain.002.001.10", { id: bare(batch), group: statusOf("RJCT", reason) });
+const notices = async (kind: string) =>
+  (await world.database.admin.query("select account_id from core.notices where kind = $1", [kind])).rows.map(
+    ({ account_id }) => account_id,
+  );
+const reasons = async () => {
+  const { json } = await world.anna("payout prepare");
+  const { payees } = json as { payees: { payee: string; reason: string }[] };
+  return Object.fromEntries(payees.map(({ payee, reason }) => [payee, reason]));
+};
+
+describe("contract §3 payout answer", () => {
+  test("contract §3 one entry settles its batch, to the cent, once; a cent more or another host's batch changes nothing", async () => {
+    await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    for (const amount of ["120.01", "119.99"]) {
+      const { changed, said } = await answer(world.anna, booked(amount, batch_id));
+      expect([changed, said]).toEqual([
+        false,
+        [expect.objectContaining({ outcome: "sum_differs", amount_eur: Number(amount), wanted_eur: 120 })],
+      ]);
+    }
+    const foreign = await answer(world.anna, booked("120.00", "0b0d1e00-0000-4000-8000-00000000000a"));
+    expect([foreign.changed, foreign.outcomes]).toEqual([false, ["unknown"]]);
+    const first = await answer(world.anna, booked("120.00", batch_id));
+    expect([first.changed, first.outcomes]).toEqual([true, ["paid"]]);
+    expect(await world.row("select status from core.payout_batches")).toEqual({ status: "settled" });
+    const before = await rowCounts(world, "ledger_entries", "audit_log", "notices", "documents");
+    // the same, and an overlapping file of the same day
+    const again = await answer(world.bram, booked("120.00", batch_id));
+    expect([again.changed, again.outcomes]).toEqual([false, ["already"]]);
+    expect(await rowCounts(world, "ledger_entries", "audit_log", "notices", "documents")).toEqual(before);
+  });
+
+  test("contract §3 lines are settled and fail by themselves; what comes back waits for a second person, whoever repeats it", async () => {
+    const [closed, died, late, good] = await world.sold([100, 50, 25, 20]);
+    const { batch_id } = await world.exported();
+    const lines = Object.fromEntries(
+      (await world.linesOf(batch_id)).map(({ payee, line_id }) => [payee, bare(line_id)]),
+    );
+    const id = (customer: typeof closed) => String(customer?.account_id);
+    const line = (customer: typeof closed) => lines[id(customer)] ?? "";
+    const message = "camt.054.001.02";
+    const details = [
+      { line: line(closed), amount: "80.00" },
+      { line: line(good), amount: "16.00" },
+    ];
+    const some = camt(message, [bankEntry(message, { amount: "96.00", details })]);
+    expect((await answer(world.anna, some)).outcomes).toEqual(["paid", "paid"]);
+    expect(await world.row("select status from core.payout_batches")).toEqual({ status: "exported" });
+    expect(Object.keys(await world.balances("bank")).sort()).toEqual([id(closed), id(good)].sort());
+
+    const returned = back(
+      { line: line(closed), amount: "80.00", reason: "AC04" },
+      { line: line(died), amount: "40.00", reason: "MD07" },
+      { line: line(late), amount: "20.00", reason: "TM01" },
+      { line: line(good), amount: "15.99", reason: "AC04" },
+      { line: "0b0d1e0000004000800000000000000b", amount: "1.00", reason: "AC04" },
+    );
+    const waits = ["waits", "waits", "waits", "amount_differs", "unknown"];
+    // two people who are one
+    const first = await answer(world.anna, returned);
+    expect([first.changed, first.outcomes]).toEqual([true, waits]);
+    const alone = await answer(world.anna, returned);
+    expect([alone.changed, alone.outcomes]).toEqual([false, waits]);
+    expect((await world.run(["payout", "answer", "--file", join(world.folder, "x")])).err).toMatch(
+      /PAYOUT_ACCOUNT_IBAN/,
+    );
+    expect(await world.balances("customer")).toEqual({});
+    // others read it in another file that overlaps
+    const second = await answer(world.bram, returned.replaceAll("<Id>1</Id>", "<Id>2</Id>"));
+    expect([second.changed, second.outcomes]).toEqual([
+      true,
+      ["failed", "failed", "failed", "amount_differs", "unknown"],
+    ]);
+    expect(second.said[0]).toMatchObject({ means: "the account is closed", effect: "account" });
+    expect(await world.balances("customer")).toEqual({ [id(closed)]: 80, [id(died)]: 40, [id(late)]: 20 });
+    // only who has to give another account is mailed
+    expect(await notices("payout_failed")).toEqual([id(closed)]);
+    expect(await world.row("select status from core.payout_batches")).toEqual({ status: "settled" });
+    for (const run of [world.anna, world.bram]) {
+      const same = await answer(run, returned);
+      expect([same.changed, same.outcomes.slice(0, 3)]).toEqual([false, ["already", "already", "already"]]);
+    }
+    // booked, but it is payable again here: told, nothing more
+    const both = camt(MESSAGE, [bankEntry(MESSAGE, { amount: "20.00", details: [{ line: line(late) }] })]);
+    expect((await answer(world.anna, both)).outcomes).toEqual(["failed_before"]);
+    // who died is not paid to another account either
+    await world.setIban(died as never, "DE89370400440532013000");
+    expect(await reasons()).toMatchObject({ [id(closed)]: "iban_failed", [id(died)]: "holder_died" });
+    const paid = await world.row(
+      "select array_agg(payee_id) as payees from core.payout_lines where status = 'pending'",
+    );
+    expect(paid).toEqual({ payees: [id(late)] });
+    expect((await world.anna(["payout", "release", id(died), "--reason", "the heirs gave it"])).code).toBe(0);
+    expect(await reasons()).not.toHaveProperty(id(died));
+    await world.agrees();
+  });
+
+  test("contract §3 lines that failed before count not in the sum of the batch; a return follows the settlement, and a later payment", async () => {
+    const [customer, other] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const lineOf = (payee: typeof customer) =>
+      bare(lines.find((each) => each.payee === payee?.account_id)?.line_id ?? "");
+    await both(
+      pain002("pain.002.001.03", {
+        id: bare(batch_id),
+        lines: [{ line: lineOf(customer), ...statusOf("RJCT", "AM04") }],
+      }),
+    );
+    expect((await answer(world.anna, booked("120.00", batch_id))).outcomes).toEqual(["sum_differs"]);
+    expect((await answer(world.anna, booked("40.00", batch_id))).outcomes).toEqual(["paid"]);
+    // nothing is barred, so the next batch pays the same account
+    const next = await world.exported();
+    await answer(world.anna, booked("80.00", next.batch_id));
+    const [, done] = await both(back({ line: lineOf(other), amount: "40.00", reason: "AC01" }));
+    expect(done?.outcomes).toEqual(["failed"]);
+    expect(await world.balances("customer")).toEqual({ [String(other?.account_id)]: 40 });
+    expect(await notices("payout_failed")).toEqual([other?.account_id]);
+  });
+
+  test("contract §3 a file that the bank refused whole bars nothing and mails nobody; a cancelled batch has no answer", async () => {
+    await world.sold([100, 50]);
+    const { batch_id, xml } = await world.exported();
+    const owed = { ...(await world.balances("payout")) };
+    const [first, second] = await both(reject(batch_id));
+    expect([first?.outcomes, second?.outcomes]).toEqual([["waits"], ["rejected"]]);
+    expect(await world.balances("customer")).toEqual(owed);
+    expect(await notices("payout_failed")).toEqual([]);
+    expect((await answer(world.anna, reject(batch_id))).outcomes).toEqual(["already"]);
+    const next = await world.exported();
+    expect(next.batch_id).not.toBe(batch_id);
+    expect(next.xml).not.toBe(xml);
+    await answer(world.anna, booked("120.00", next.batch_id));
+    expect((await answer(world.bram, reject(next.batch_id))).outcomes).toEqual(["booked_before"]);
+
+    await world.sold([30]);
+    const { batch } = (await world.anna("payout prepare")).json;
+    await world.anna(["payout", "cancel", batch.batch_id, "--reason", "x", "--yes"]);
+    const cancelled = await answer(world.anna, reject(batch.batch_id));
+    expect([cancelled.changed, cancelled.outcomes]).toEqual([false, ["not_exported"]]);
+  });
+
+  test("contract §3 payout reject takes two people, and no batch of which a line was booked", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const command = ["payout", "reject", batch_id, "--reason", "DT01 a holiday", "--yes"];
+    expect((await world.run(command)).err).toMatch(/operator is shared/);
+    for (const changed of [true, false])
+      expect((await world.anna(command)).json).toMatchObject({
+        changed,
+        outcome: "waits",
+        batch: { status: "exported" },
+      });
+    const ran = await Promise.all(Array.from({ length: 10 }, () => world.bram(command)));
+    expect(ran.filter(({ json }) => json.changed)).toHaveLength(1);
+    expect(ran[0]?.json).toMatchObject({
+      batch: { status: "rejected", failed: 1, cancelled_reason: "DT01 a holiday" },
+    });
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+    expect((await world.anna(["payout", "settle", batch_id])).err).toMatch(/The bank refused the file/);
+    await world.agrees();
+    const next = await world.exported();
+    await answer(world.anna, booked("80.00", next.batch_id));
+    expect((await world.anna(["payout", "reject", next.batch_id, "--reason", "x", "--yes"])).err).toMatch(
+      /booked a line/,
+    );
+  });
+});
+
+test("contract §3 the bank pays on TARGET days, and what mails promise counts the same days", async () => {
+  const days = (expression: string, from: string, until: string) =>
+    world
+      .row(
+        `select array_agg(to_char(d, 'YYYY-MM-DD') order by d) as days from generate_series($1::date, $2::date, '1 day') d where ${expression}`,
+        from,
+        until,
+      )
+      .then((row) => row.days);
+  const closed = "not private.is_target_day(d::date) and extract(isodow from d) < 6";
+  expect(await days(closed, "2026-01-01", "2028-12-31")).toEqual([
+    ...["2026-01-01", "2026-04-03", "2026-04-06", "2026-05-01", "2026-12-25"],
+    ...["2027-01-01", "2027-03-26", "2027-03-29"],
+    ...["2028-04-14", "2028-04-17", "2028-05-01", "2028-12-25", "2028-12-26"],
+  ]);
+  const easter = await world.row(
+    "select array_agg(to_char(private.easter(y), 'MM-DD') order by y) as days from unnest('{1818,2000,2008,2024,2038,2049}'::int[]) y",
+  );
+  expect(easter.days).toEqual(["03-22", "04-23", "03-23", "03-31", "04-25", "04-18"]);
+
+  await world.sold([100]);
+  await world.freeze("2026-12-26T12:00:00Z");
+  const { batch } = (await world.anna("payout prepare")).json;
+  await world.bram(["payout", "approve", batch.batch_id, "--yes"]);
+  const out = join(world.folder, "december.xml");
+  const command = ["payout", "export", batch.batch_id, "--out", out];
+  for (const date of ["2026-12-27", "2027-01-01", "2026-12-24", "soon", "2029-01-02"])
+    expect((await world.anna([...command, "--date", date])).err).toMatch(
+      /give a TARGET day within 90 days, such as 2026-12-28/,
+    );
+  expect((await world.anna(command)).code).toBe(0);
+  expect(readFileSync(out, "utf8")).toContain("<Dt>2026-12-28</Dt>");
+  const { details } = await world.row("select details from core.notices where kind = 'payout_sent'");
+  expect(details).toMatchObject({ from: "2026-12-28", until: "2026-12-30" });
+});
+
+test("contract §3 where no name remains for the bank the operator gives one", async () => {
+  const [customer] = await world.sold([100]);
+  const id = String(customer?.account_id);
+  await world.row("update core.signatories set full_name = '王小明' where account_id = $1", id);
+  expect(await reasons()).toMatchObject({ [id]: "name_unreadable" });
+  expect((await world.anna(["payout", "name", id, "Wáng"])).err).toMatch(/A name for the bank is 1 to 70/);
+  expect((await world.anna(["payout", "name", id, "Wang Xiaoming"])).json).toMatchObject({ changed: true });
+  expect((await world.anna(["payout", "name", id, "Wang Xiaoming"])).json).toMatchObject({ changed: false });
+  expect((await world.exported()).xml).toContain("<Nm>Wang Xiaoming</Nm>");
+});
+
+test("contract §3 the reasons that bar an account are those of docs/ere.md", async () => {
+  const { codes } = await world.row(
+    "select array_agg(code order by code) as codes from private.bank_reasons() where effect = 'account'",
+  );
+  const guide = readFileSync(new URL("../../docs/ere.md", import.meta.url), "utf8");
+  const [row = ""] = /^\| .*: the account is wrong \|/m.exec(guide) ?? [];
+  expect(
+    row
+      .match(/`\w{4}`/g)
+      ?.map((code) => code.slice(1, -1))
+      .sort(),
+  ).toEqual(codes);
+  for (const [reason, effect] of Object.entries({
+    MD07: "holder",
+    AM04: "none",
+    "XX99 new": "none",
+    "bank in error": "account",
+  }))
+    expect((await world.row("select private.failure_effect($1) as effect", reason)).effect).toBe(effect);
+});

@@ -1,0 +1,218 @@
+// What is read of a bank's answers. Structure and order of elements are those of the definitions of ISO 20022:
+// pain.002.001.03/.10 (CustomerPaymentStatusReport), camt.053.001.02/.08 (BankToCustomerStatement), camt.054.001.02/.08
+// (BankToCustomerDebitCreditNotification).
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { XmlDocument, XmlElement } from "libxml2-wasm";
+import { describe, expect, test } from "vitest";
+import { readBankAnswer, readBankFile } from "../../packages/operator/src/bank_answer.ts";
+import { BATCH, bankEntry, camt, LINES, OUR_IBAN, pain002, statusOf, structureFaults } from "../ere/bank_files.ts";
+
+const read = (xml: string | Uint8Array, account = OUR_IBAN) =>
+  readBankAnswer(typeof xml === "string" ? new TextEncoder().encode(xml) : xml, account);
+const [one = "", two = ""] = LINES;
+
+type Tree = { name: string; children: Tree[] };
+function treeOf(element: XmlElement): Tree {
+  const children: Tree[] = [];
+  for (let node = element.firstChild; node; node = node.next)
+    if (node instanceof XmlElement) children.push(treeOf(node));
+  return { name: element.name, children };
+}
+function faultsOf(xml: string): string[] {
+  const document = XmlDocument.fromString(xml);
+  const { name, children } = treeOf(document.root);
+  document.dispose();
+  return structureFaults(name, children);
+}
+
+test("contract §3 the samples have what the definitions of their messages demand, in their order", () => {
+  for (const message of ["pain.002.001.03", "pain.002.001.10"])
+    expect(
+      faultsOf(
+        pain002(message, {
+          group: statusOf("PART", "TM01"),
+          batch: statusOf("RJCT", "TM01"),
+          lines: [{ line: one, amount: "1.00", ...statusOf("RJCT", "AC04") }],
+        }),
+      ),
+    ).toEqual([]);
+  for (const message of ["camt.053.001.02", "camt.053.001.08", "camt.054.001.02", "camt.054.001.08"]) {
+    const details = [{ line: one, amount: "1.00", reason: "AC04" }, { line: two }];
+    const good = camt(message, [
+      bankEntry(message, { amount: "1.00", batch: BATCH }),
+      bankEntry(message, { amount: "1.00", credit: true, details }),
+    ]);
+    expect(faultsOf(good)).toEqual([]);
+    expect(faultsOf(good.replace(/<BkTxCd>.*?<\/BkTxCd>/, ""))).toEqual(["Ntry: BkTxCd is missing"]);
+    expect(faultsOf(good.replace(/(<Amt [^>]*>1.00<\/Amt>)(<CdtDbtInd>DBIT<\/CdtDbtInd>)/, "$2$1"))).toEqual([
+      "Ntry: Amt comes too late",
+    ]);
+  }
+});
+
+describe("contract §3 what a bank answers", () => {
+  test.each(["pain.002.001.03", "pain.002.001.10"])(
+    "contract §3 %s: of the file, of the batch, of lines; a refusal of both is one",
+    (message) => {
+      const both = pain002(message, {
+        group: statusOf("RJCT", "FF01"),
+        batch: statusOf("RJCT", "TM01"),
+        lines: [
+          { line: one, amount: "80.00", ...statusOf("RJCT", "AC04") },
+          { line: two, ...statusOf("ACSP") },
+        ],
+      });
+      expect(read(both)).toEqual({
+        message,
+        said: [
+          { what: "rejected", batch: BATCH, reason: "FF01" },
+          { what: "back", line: one, amount: "80.00", reason: "AC04" },
+        ],
+        left: { "payment of status ACSP, which changes nothing": 1 },
+      });
+      expect(read(pain002(message, { group: statusOf("RJCT", "DT01") })).said).toEqual([
+        { what: "rejected", batch: BATCH, reason: "DT01" },
+      ]);
+      expect(read(pain002(message, { batch: statusOf("RJCT") })).said).toEqual([{ what: "rejected", batch: BATCH }]);
+      expect(read(pain002(message, { group: statusOf("ACCP") }))).toMatchObject({
+        said: [],
+        left: { "status ACCP, which changes nothing": 1 },
+      });
+    },
+  );
+
+  test.each(["camt.053.001.02", "camt.053.001.08", "camt.054.001.02", "camt.054.001.08"])(
+    "contract §3 %s: a batch in one entry, lines by themselves, and what came back, with the bank's reason",
+    (message) => {
+      const xml = camt(message, [
+        bankEntry(message, { amount: "120.00", batch: BATCH }),
+        bankEntry(message, {
+          amount: "120.00",
+          details: [
+            { line: one, amount: "80.00" },
+            { line: two, amount: "40.00" },
+          ],
+        }),
+        bankEntry(message, { amount: "80.00", credit: true, details: [{ line: one, reason: "MD07" }] }),
+        bankEntry(message, { amount: "120.00", credit: true, batch: BATCH }),
+        bankEntry(message, { amount: "9.99", details: [{ line: "huur augustus" }] }),
+        bankEntry(message, { amount: "80.00", status: "PDNG", details: [{ line: one }] }),
+      ]);
+      expect(read(xml)).toEqual({
+        message,
+        said: [
+          { what: "booked", batch: BATCH, amount: "120.00" },
+          { what: "paid", line: one, amount: "80.00" },
+          { what: "paid", line: two, amount: "40.00" },
+          { what: "back", line: one, amount: "80.00", reason: "MD07" },
+          { what: "back_batch", batch: BATCH, amount: "120.00" },
+        ],
+        left: { "entry about something else": 1, "entry that is not booked yet": 1 },
+      });
+      // of the account that we pay from, and no other
+      expect(read(xml, "DE89370400440532013000")).toMatchObject({
+        said: [],
+        left: { "entry of another account than PAYOUT_ACCOUNT_IBAN": 6 },
+      });
+    },
+  );
+
+  test("contract §3 payments that do not come to their entry, in dollars, or without an amount say nothing of an amount", () => {
+    const message = "camt.053.001.08";
+    const details = [
+      { line: one, amount: "80.00" },
+      { line: two, amount: "40.01" },
+    ];
+    expect(read(camt(message, [bankEntry(message, { amount: "120.00", details })]))).toMatchObject({
+      said: [],
+      left: { "entry of 120.00 euro whose payments come to another sum, 120.01": 1 },
+    });
+    const dollars = bankEntry(message, { amount: "80.00", details: [{ line: one }] }).replaceAll('"EUR"', '"USD"');
+    expect(read(camt(message, [dollars]))).toMatchObject({ said: [], left: { "entry without an amount in euro": 1 } });
+  });
+
+  test("contract §3 reasons: a code, words, the bank's own; line breaks and control signs are spaces", () => {
+    const message = "pain.002.001.10";
+    const with_ = (inner: string) =>
+      read(pain002(message, { lines: [{ line: one, status: `<TxSts>RJCT</TxSts><StsRsnInf>${inner}</StsRsnInf>` }] }))
+        .said[0]?.reason;
+    expect(with_("<Rsn><Cd>AC04</Cd></Rsn><AddtlInf>closed\r\n in May</AddtlInf>")).toBe("AC04 closed in May");
+    expect(with_("<Rsn><Prtry>AC04-ish</Prtry></Rsn>")).toBe("NARR AC04-ish");
+    expect(with_("<AddtlInf>the account is closed</AddtlInf>")).toBe("NARR the account is closed");
+  });
+
+  test("contract §3 CRLF, a BOM, prefixes, comments and foreign elements change nothing of it", () => {
+    const message = "camt.054.001.08";
+    const plain = camt(message, [bankEntry(message, { amount: "120.00", batch: BATCH })]);
+    const prefixed = plain.replace(/<(\/?)([A-Z])/g, "<$1b:$2").replace("xmlns=", "xmlns:b=");
+    const foreign = plain.replace("<Ntry>", '<!-- ours --><Ntry><Amt xmlns="urn:bank" Ccy="EUR">1.00</Amt>');
+    for (const xml of [`\ufeff${plain}`, plain.replaceAll("><", ">\r\n  <"), prefixed, foreign])
+      expect(read(xml)).toEqual(read(plain));
+  });
+
+  const doctype = (entity: string) => `<?xml version="1.0"?><!DOCTYPE d [${entity}]><Document>&a;</Document>`;
+  const wrong: [string, string | Uint8Array, RegExp][] = [
+    ["an external entity", doctype('<!ENTITY a SYSTEM "file:///etc/passwd">'), /declares a document type/],
+    ["a billion laughs", doctype('<!ENTITY b "ha"><!ENTITY a "&b;&b;&b;">'), /declares a document type/],
+    [
+      "an entity that nobody declared",
+      `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02">&a;</Document>`,
+      /is not XML/,
+    ],
+    ["UTF-16", new Uint8Array(Buffer.from("\ufeff<Document/>", "utf16le")), /not written in UTF-8/],
+    ["a file that is cut off", camt("camt.053.001.02", []).slice(0, -20), /is not XML, or is not whole/],
+    ["nothing", "", /is not XML/],
+    ["a CSV", "a;b\r\n1;2", /is not XML/],
+    ["another namespace", camt("camt.053.001.08", []).replace("urn:iso:", "urn:is0:"), /not a message of ISO 20022/],
+    [
+      "a version that we do not read",
+      camt("camt.053.001.13", []),
+      /This is camt\.053\.001\.13; an answer of the bank is/,
+    ],
+    [
+      "our own file",
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"/>',
+      /This is pain\.001\.001\.09/,
+    ],
+    ["a recall", '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.056.001.08"/>', /This is a recall/],
+    [
+      "a pain.002 of nothing",
+      '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.10"><CstmrPmtStsRpt/></Document>',
+      /no whole pain\.002/,
+    ],
+  ];
+  test.each(wrong)("contract §3 %s is refused by its own words", (_what, xml, sentence) => {
+    expect(() => read(xml)).toThrow(sentence);
+  });
+
+  test("contract §3 a status of direct debits is somebody else's", () => {
+    const xml = pain002("pain.002.001.03", { group: statusOf("RJCT", "AC04") }).replace(
+      "pain.001.001.09",
+      "pain.008.001.02",
+    );
+    expect(read(xml)).toMatchObject({ said: [], left: { "status of another kind of file (pain.008.001.02)": 1 } });
+  });
+
+  test("contract §3 5,000 payments are read within seconds; 50 MB are refused before they are", () => {
+    const folder = mkdtempSync(join(tmpdir(), "ere-bank-"));
+    try {
+      const message = "camt.053.001.08";
+      const lines = Array.from({ length: 5000 }, (_, n) => n.toString(16).padStart(32, "0"));
+      const details = lines.map((line) => ({ line, amount: "0.10" }));
+      const large = camt(message, [bankEntry(message, { amount: "500.00", details })]);
+      const file = join(folder, "large.xml");
+      writeFileSync(file, large);
+      const before = performance.now();
+      expect(readBankFile(file, OUR_IBAN).said).toHaveLength(5000);
+      expect(performance.now() - before).toBeLessThan(10_000);
+      writeFileSync(file, Buffer.alloc(50_000_000, " "));
+      expect(() => readBankFile(file, OUR_IBAN)).toThrow(/larger than 32 MB/);
+      expect(() => readBankFile(join(folder, "none"), OUR_IBAN)).toThrow(/cannot be read \(ENOENT\)/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }, 20_000);
+});
