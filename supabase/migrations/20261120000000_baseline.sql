@@ -12720,7 +12720,7 @@ language sql immutable
 as $$
   select coalesce((select r.effect from private.bank_reasons() r where r.code = left(btrim(reason), 4)
                       and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'),
-                  case when btrim(reason) ~ '^[A-Z]{2}[A-Z0-9]{2}( |$)' then 'none' else 'account' end)
+                  case when btrim(reason) ~ '^(?!IBAN)[A-Z]{2}[A-Z0-9]{2}( |$)' then 'none' else 'account' end)
 $$;
 
 -- supabase/schemas/money/payouts/batches.sql
