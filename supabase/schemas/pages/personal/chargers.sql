@@ -37,6 +37,10 @@ as $$
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         -- one car at a time: a later one took its place
+         and not exists (select from core.charging_sessions n
+                          where n.partner_id = s.partner_id and n.charger_id = s.charger_id
+                            and n.connector = s.connector and n.started_at > s.started_at)
        order by s.started_at desc, s.id limit 1) s on true
     left join lateral (
       select t.id_tag from core.ocpp_transactions t
@@ -105,13 +109,14 @@ begin
   perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
-    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
+     ocpp_mirror_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
-          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'))
   returning * into charger;
   perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
-  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, '
-  'if there is one.';
+  'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
+  'connection, if there is one.';
