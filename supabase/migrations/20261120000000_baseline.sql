@@ -24948,7 +24948,7 @@ as $$
 declare
   at       constant timestamptz := said ->> 'at';
   wh       constant bigint := said ->> 'meter_wh';
-  clock    constant text := said ->> 'clock';
+  by_clock    constant text := said ->> 'clock';
   named    constant text := private.ocpp_name(said ->> 'transaction');
   begun_at constant timestamptz := said #>> '{readings,begin,at}';
   begun_wh constant bigint := said #>> '{readings,begin,wh}';
@@ -24958,14 +24958,14 @@ declare
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
 begin
-  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, clock) then
+  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
     how := 'own';
     return;
   end if;
   could := private.stoppable_ocpp(charger, at);
   fitting := array(select t from unnest(could) t
-                    where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, clock));
+                    where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1 then
     known := fitting[1];
     how := 'named';
@@ -24974,7 +24974,7 @@ begin
   -- the same reading at the same time; a charger without the time sends it again with another
   select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
-     and t.ended_at between at - case when clock = 'arrival' then interval '1 hour' else interval '0' end and at
+     and t.ended_at between at - case when by_clock = 'arrival' then interval '1 hour' else interval '0' end and at
      and t.end_wh is not distinct from wh
      and (wh is not null or t.end_guessed or t.id = own.id or named = any (t.foreign_ids)
           or t.connector is null and t.final_wh = (said #>> '{readings,end,wh}')::bigint)
@@ -24987,17 +24987,17 @@ begin
     how := 'repeat';
     return;
   end if;
-  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, clock)
+  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
      and not private.ocpp_followed(own, at)
      and (at <= own.ended_at or not exists (select from unnest(could) t
-                                             where private.ocpp_fits(charger, t, at, wh, clock))) then
+                                             where private.ocpp_fits(charger, t, at, wh, by_clock))) then
     known := own;
     how := 'own';
     return;
   end if;
   fitting := array(
     select t from unnest(could) t
-     where private.ocpp_fits(charger, t, at, wh, clock)
+     where private.ocpp_fits(charger, t, at, wh, by_clock)
        -- another name is another transaction
        and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
@@ -25434,10 +25434,13 @@ declare
   is_foreign constant boolean := is_mirror or link.foreign_ids;
   named    constant text := private.ocpp_name(said ->> 'transaction');
   own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  match    record;
   known    core.ocpp_transactions;
   how      text;
 begin
-  select f.known, f.how into known, how from private.stopped_ocpp(charger, link, is_foreign, said) f;
+  select * into match from private.stopped_ocpp(charger, link, is_foreign, said);
+  known := match.known;
+  how := match.how;
   if how = 'repeat' then
     if known.end_guessed and known.id = own.id and not is_foreign then
       known.end_guessed := false;
@@ -25606,8 +25609,8 @@ begin
     known := private.ocpp_transaction_at(charger, plug, at);
     if private.ocpp_runs_at(known, at) then
       -- a reading that its charger cannot have reached is not its
-      is_own := known.last_wh is null or wh <= known.last_wh or private.ocpp_fits(charger, known, at, wh,
-                                                                                  said ->> 'clock');
+      is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
+                or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
       known := case when is_own then known end;
       known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
     elsif is_foreign and private.begins_by_values(known, named, wh) then

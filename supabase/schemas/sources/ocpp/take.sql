@@ -305,10 +305,13 @@ declare
   is_foreign constant boolean := is_mirror or link.foreign_ids;
   named    constant text := private.ocpp_name(said ->> 'transaction');
   own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  match    record;
   known    core.ocpp_transactions;
   how      text;
 begin
-  select f.known, f.how into known, how from private.stopped_ocpp(charger, link, is_foreign, said) f;
+  select * into match from private.stopped_ocpp(charger, link, is_foreign, said);
+  known := match.known;
+  how := match.how;
   if how = 'repeat' then
     if known.end_guessed and known.id = own.id and not is_foreign then
       known.end_guessed := false;
@@ -477,8 +480,8 @@ begin
     known := private.ocpp_transaction_at(charger, plug, at);
     if private.ocpp_runs_at(known, at) then
       -- a reading that its charger cannot have reached is not its
-      is_own := known.last_wh is null or wh <= known.last_wh or private.ocpp_fits(charger, known, at, wh,
-                                                                                  said ->> 'clock');
+      is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
+                or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
       known := case when is_own then known end;
       known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
     elsif is_foreign and private.begins_by_values(known, named, wh) then
