@@ -2521,6 +2521,7 @@ create table core.ocpp_links (
   foreign_ids  boolean     not null default false,
   waiting      jsonb       not null default '[]',
   freed        jsonb       not null default '{}',
+  idle         jsonb       not null default '{}',
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -2537,6 +2538,8 @@ comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.idle is
+  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
   'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is
@@ -25029,6 +25032,57 @@ begin
   how := case when known.id is not null then 'guess' end;
 end $$;
 
+-- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
+-- begins where a stop ended the other connector's transaction. Then that one keeps its last reading, and the stop ends
+-- what was open here. Returns the sessions.
+create function private.correct_stopped_ocpp(charger core.chargers, begun core.ocpp_transactions)
+  returns jsonb
+language plpgsql
+as $$
+declare
+  wh    constant bigint := nullif(begun.meter_start_wh, 0);
+  since constant timestamptz := begun.first_at - interval '24 hours';
+  wrong core.ocpp_transactions;
+  right_one core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+     and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
+     and t.end_wh > wh + 10
+   order by t.ended_at desc limit 1;
+  if wrong.id is null then
+    select * into right_one from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.connector = begun.connector
+       and t.first_at < begun.first_at
+     order by t.first_at desc limit 1;
+    select * into wrong from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+       and t.ended_at between since and begun.first_at and t.connector <> begun.connector
+       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
+       and (t.end_guessed
+            or right_one.source_id is null and right_one.first_at <= t.ended_at
+               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+     order by t.ended_at desc limit 1;
+    if wrong.id is not null and right_one.ended_at is null and right_one.first_at <= wrong.ended_at
+       and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+      right_one.ended_at := wrong.ended_at;
+      right_one.end_wh := wrong.end_wh;
+      right_one.end_guessed := true;
+      perform private.store_ocpp_transaction(right_one);
+      items := items || private.ocpp_session(charger, right_one);
+    end if;
+  end if;
+  if wrong.id is not null then
+    wrong.end_wh := null;
+    wrong.final_wh := null;
+    wrong.end_guessed := true;
+    perform private.store_ocpp_transaction(wrong);
+    items := items || private.ocpp_session(charger, wrong);
+  end if;
+  return items;
+end $$;
+
 -- Ends what a later start at the connector left open: its last reading is its end. Returns the sessions.
 create function private.end_followed_ocpp(charger core.chargers, at_connector int) returns jsonb
 language plpgsql
@@ -25605,6 +25659,9 @@ begin
     return null;
   elsif named is null or said ->> 'clock' = 'wrong' then
     known := private.open_ocpp_transaction(charger, plug, at, null);
+    if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
+      known := private.begun_by_rise(charger, link, said);
+    end if;
   else
     known := private.ocpp_transaction_at(charger, plug, at);
     if private.ocpp_runs_at(known, at) then
@@ -25634,6 +25691,39 @@ begin
   -- outside a transaction it is only what the meter says
   perform private.note_ocpp_meter(charger, at, wh);
   return null;
+end $$;
+
+-- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
+-- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
+  returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
+  at   constant timestamptz := last ->> 'at';
+  wh   constant bigint := last ->> 'wh';
+  plug constant text := said ->> 'connector';
+  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
+  before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  known core.ocpp_transactions;
+begin
+  if at <= since_at or private.ocpp_runs_at(before, at) then
+    return null;
+  elsif since_at > at - interval '48 hours'
+        and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
+        and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
+    insert into core.ocpp_transactions
+      (partner_id, charger_id, owner_id, connector, first_at, clock, begin_at, begin_wh)
+    values
+      (charger.partner_id, charger.id, charger.owner_id, plug::int, since_at, said ->> 'clock', since_at, since_wh)
+    returning * into known;
+  end if;
+  update core.ocpp_links l
+     set idle = l.idle || jsonb_build_object(plug, jsonb_build_object('at', last -> 'at', 'wh', last -> 'wh'))
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  return known;
 end $$;
 
 -- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
@@ -25788,6 +25878,7 @@ begin
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
+        items := items || private.correct_stopped_ocpp(charger, known);
         item := private.ocpp_session(charger, known);
       when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);

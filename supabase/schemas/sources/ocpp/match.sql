@@ -204,6 +204,57 @@ begin
   how := case when known.id is not null then 'guess' end;
 end $$;
 
+-- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
+-- begins where a stop ended the other connector's transaction. Then that one keeps its last reading, and the stop ends
+-- what was open here. Returns the sessions.
+create function private.correct_stopped_ocpp(charger core.chargers, begun core.ocpp_transactions)
+  returns jsonb
+language plpgsql
+as $$
+declare
+  wh    constant bigint := nullif(begun.meter_start_wh, 0);
+  since constant timestamptz := begun.first_at - interval '24 hours';
+  wrong core.ocpp_transactions;
+  right_one core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+     and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
+     and t.end_wh > wh + 10
+   order by t.ended_at desc limit 1;
+  if wrong.id is null then
+    select * into right_one from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.connector = begun.connector
+       and t.first_at < begun.first_at
+     order by t.first_at desc limit 1;
+    select * into wrong from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+       and t.ended_at between since and begun.first_at and t.connector <> begun.connector
+       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
+       and (t.end_guessed
+            or right_one.source_id is null and right_one.first_at <= t.ended_at
+               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+     order by t.ended_at desc limit 1;
+    if wrong.id is not null and right_one.ended_at is null and right_one.first_at <= wrong.ended_at
+       and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+      right_one.ended_at := wrong.ended_at;
+      right_one.end_wh := wrong.end_wh;
+      right_one.end_guessed := true;
+      perform private.store_ocpp_transaction(right_one);
+      items := items || private.ocpp_session(charger, right_one);
+    end if;
+  end if;
+  if wrong.id is not null then
+    wrong.end_wh := null;
+    wrong.final_wh := null;
+    wrong.end_guessed := true;
+    perform private.store_ocpp_transaction(wrong);
+    items := items || private.ocpp_session(charger, wrong);
+  end if;
+  return items;
+end $$;
+
 -- Ends what a later start at the connector left open: its last reading is its end. Returns the sessions.
 create function private.end_followed_ocpp(charger core.chargers, at_connector int) returns jsonb
 language plpgsql

@@ -13,6 +13,7 @@ create table core.ocpp_links (
   foreign_ids  boolean     not null default false,
   waiting      jsonb       not null default '[]',
   freed        jsonb       not null default '{}',
+  idle         jsonb       not null default '{}',
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -29,6 +30,8 @@ comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.idle is
+  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
   'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is

@@ -476,6 +476,9 @@ begin
     return null;
   elsif named is null or said ->> 'clock' = 'wrong' then
     known := private.open_ocpp_transaction(charger, plug, at, null);
+    if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
+      known := private.begun_by_rise(charger, link, said);
+    end if;
   else
     known := private.ocpp_transaction_at(charger, plug, at);
     if private.ocpp_runs_at(known, at) then
@@ -505,6 +508,39 @@ begin
   -- outside a transaction it is only what the meter says
   perform private.note_ocpp_meter(charger, at, wh);
   return null;
+end $$;
+
+-- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
+-- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
+  returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
+  at   constant timestamptz := last ->> 'at';
+  wh   constant bigint := last ->> 'wh';
+  plug constant text := said ->> 'connector';
+  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
+  before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  known core.ocpp_transactions;
+begin
+  if at <= since_at or private.ocpp_runs_at(before, at) then
+    return null;
+  elsif since_at > at - interval '48 hours'
+        and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
+        and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
+    insert into core.ocpp_transactions
+      (partner_id, charger_id, owner_id, connector, first_at, clock, begin_at, begin_wh)
+    values
+      (charger.partner_id, charger.id, charger.owner_id, plug::int, since_at, said ->> 'clock', since_at, since_wh)
+    returning * into known;
+  end if;
+  update core.ocpp_links l
+     set idle = l.idle || jsonb_build_object(plug, jsonb_build_object('at', last -> 'at', 'wh', last -> 'wh'))
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  return known;
 end $$;
 
 -- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
@@ -659,6 +695,7 @@ begin
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
+        items := items || private.correct_stopped_ocpp(charger, known);
         item := private.ocpp_session(charger, known);
       when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);
