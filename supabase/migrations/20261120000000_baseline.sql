@@ -24920,8 +24920,10 @@ begin
               else not coalesce(private.is_after_ocpp(known, at), false) end;
 end $$;
 
--- The transactions that a stop may end: open at its time, the latest of their connector then, without a later reading.
-create function private.stoppable_ocpp(charger core.chargers, at timestamptz) returns core.ocpp_transactions[]
+-- The transactions that a stop may end: open at its time, the latest of their connector then, without a later reading,
+-- and none began there below its reading since.
+create function private.stoppable_ocpp(charger core.chargers, at timestamptz, wh bigint)
+  returns core.ocpp_transactions[]
 language plpgsql stable
 as $$
 begin
@@ -24931,7 +24933,11 @@ begin
        -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
-       and t.source_id is null and not private.ocpp_followed(t, at));
+       and t.source_id is null and not private.ocpp_followed(t, at)
+       and not exists (
+         select from core.ocpp_transactions l
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
+            and l.meter_start_wh > 0 and l.meter_start_wh < wh - 10 and private.ocpp_began_later(l, t)));
 end $$;
 
 -- Whether a connector said near a time that its charge was over.
@@ -24966,7 +24972,7 @@ begin
     how := 'own';
     return;
   end if;
-  could := private.stoppable_ocpp(charger, at);
+  could := private.stoppable_ocpp(charger, at, wh);
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1 then

@@ -836,9 +836,31 @@ test("contract §6 a copy with faults never counts more than was delivered, nor 
     await connectAnother();
     const { frames, delivered, proved } = copied(seed);
     await send(frames, true, NOW, seed % 2 === 0);
-    if (process.env.MIRROR_SHOW) { for (const [a, p] of frames) console.log(a, JSON.stringify(p));
-      console.log(JSON.stringify((await world.row("select json_agg(t) as l from (select id, connector, first_at, meter_start_wh, begin_wh, last_at, last_wh, ended_at, end_wh, end_guessed, foreign_ids, is_over from core.ocpp_transactions where charger_id=$1 order by id) t", link.charger_id)).l, null, 0).replaceAll("},{", "},\n{"));
-      console.log(JSON.stringify((await world.row("select json_agg(t) as l from (select external_id, connector, started_at, ended_at, wh, flags from core.charging_sessions where charger_id=$1 order by started_at) t", link.charger_id)).l).replaceAll("},{", "},\n{")); }
+    if (process.env.MIRROR_SHOW) {
+      for (const [a, p] of frames) console.log(a, JSON.stringify(p));
+      console.log(
+        JSON.stringify(
+          (
+            await world.row(
+              "select json_agg(t) as l from (select id, connector, first_at, meter_start_wh, begin_wh, last_at, last_wh, ended_at, end_wh, end_guessed, foreign_ids, is_over from core.ocpp_transactions where charger_id=$1 order by id) t",
+              link.charger_id,
+            )
+          ).l,
+          null,
+          0,
+        ).replaceAll("},{", "},\n{"),
+      );
+      console.log(
+        JSON.stringify(
+          (
+            await world.row(
+              "select json_agg(t) as l from (select external_id, connector, started_at, ended_at, wh, flags from core.charging_sessions where charger_id=$1 order by started_at) t",
+              link.charger_id,
+            )
+          ).l,
+        ).replaceAll("},{", "},\n{"),
+      );
+    }
     for (const connector of [1, 2]) {
       const { counted, shown } = await world.row(
         `select coalesce(sum(wh) filter (where counted), 0)::int as counted, coalesce(sum(wh), 0)::int as shown

@@ -760,7 +760,7 @@ test("contract §6 a card is shown to its owner while it charges, and is in no o
 });
 
 describe("contract §6 who may tell", () => {
-  test("a newer connection, a new password and a removal end an older connection", async () => {
+  test("a new password and a removal end every connection; a newer one ends only one that is silent", async () => {
     const told = (generation: number) =>
       world.post(
         "/ocpp/messages",
@@ -780,16 +780,14 @@ describe("contract §6 who may tell", () => {
         },
         secret,
       );
-    const seen = async ({ charger_id, generation } = link) =>
-      (await world.post("/ocpp/seen", { chargers: [{ charger_id, generation }] }, secret)).body.gone;
+    const seen = async ({ charger_id, generation } = link, silent = false) =>
+      (await world.post("/ocpp/seen", { chargers: [{ charger_id, generation, silent }] }, secret)).body.gone;
     const first = link;
     expect(await seen()).toEqual([]);
     link = await connect();
     expect(link.generation).toBe(2);
-    expect(await seen(first)).toEqual([link.charger_id]);
-    expect((await told(1)).status).toBe(409);
-    expect(await told(1)).toMatchObject({ body: { error: "connection_superseded" } });
-    expect((await told(2)).status).toBe(200);
+    expect([await seen(first), await seen(first, true), await seen(link, true)]).toEqual([[], [first], []]);
+    for (const generation of [1, 2]) expect((await told(generation)).status).toBe(200);
 
     const token = await user.token();
     const path = `/chargers/${link.charger_id}/ocpp-credentials`;
@@ -799,9 +797,11 @@ describe("contract §6 who may tell", () => {
       identity: credentials.identity,
       endpoint: `wss://gateway.example/${credentials.identity}`,
       password: expect.stringMatching(/^[0-9a-f]{40}$/),
+      mirror_endpoint: expect.stringMatching(/^wss:\/\/gateway\.example\/m\/[0-9a-f]{40}$/),
     });
-    expect(await seen()).toEqual([link.charger_id]);
-    expect((await told(2)).status).toBe(409);
+    expect(await seen()).toEqual([link]);
+    for (const generation of [1, 2])
+      expect(await told(generation)).toMatchObject({ status: 409, body: { error: "connection_superseded" } });
     expect((await world.post("/ocpp/chargers:admit", credentials, secret)).body).toEqual({ ok: false });
     credentials = renewed.body.ocpp;
     link = await connect();
@@ -836,7 +836,7 @@ describe("contract §6 who may tell", () => {
       "update core.chargers set status = 'removed', removed_at = private.now() where id = $1",
       link.charger_id,
     );
-    expect(await seen()).toEqual([link.charger_id]);
+    expect(await seen()).toEqual([link]);
     expect((await told(link.generation)).status).toBe(409);
     expect((await world.post(path, {}, token)).status).toBe(404);
   });
@@ -859,9 +859,10 @@ describe("contract §6 who may tell", () => {
       const messages = [{ action, payload, received_at: NOW, live: true, sent_sha256: "0".repeat(64) }];
       const told = world.post("/ocpp/messages", { ...link, protocol: "ocpp1.6", messages }, secret);
       await expect.poll(isWaiting).toBe(2);
-      await holder.query("update core.ocpp_links set generation = generation + 1 where charger_id = $1", [
-        link.charger_id,
-      ]);
+      await holder.query(
+        "update core.ocpp_links set generation = generation + 1, valid_from = generation + 1 where charger_id = $1",
+        [link.charger_id],
+      );
       await holder.query("commit");
       expect((await admitted).body).toEqual({ ok: false });
       expect((await told).status).toBe(409);
@@ -877,7 +878,7 @@ describe("contract §6 who may tell", () => {
     }));
     const { body } = await world.post("/ocpp/seen", { chargers: [...nobody, link] }, secret);
     expect(body.gone).toHaveLength(999);
-    expect(body.gone).not.toContain(link.charger_id);
+    expect(body.gone).not.toContainEqual(link);
     const heard = () => world.row("select last_seen_at from core.chargers where id = $1", link.charger_id);
     await world.row("update core.chargers set last_seen_at = null where id = $1", link.charger_id);
     // a silent connection is asked about, and its charger was not heard of

@@ -25,5 +25,8 @@ export const admitCharger = endpoint(
     failure: "internal_error",
   },
   ({ body: { identity, password }, call }) =>
-    call("admit_charger", { identity: identity === null ? null : storable(identity), password_hash: hashSecret(password) }),
+    call("admit_charger", {
+      identity: identity === null ? null : storable(identity),
+      password_hash: hashSecret(password),
+    }),
 );

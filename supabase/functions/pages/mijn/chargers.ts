@@ -32,7 +32,9 @@ ${
 <div><dt>${words.address}</dt><dd><code data-copy>${typed.get("address")}</code></dd></div>
 <div><dt>${words.identity}</dt><dd><code data-copy>${typed.get("identity")}</code></dd></div>
 <div><dt>${words.password}</dt><dd><code data-copy>${password}</code></dd></div>
-</dl></div>`
+</dl>
+<h3>${words.mirror}</h3><p>${words.mirror_means}</p>
+<dl><div><dt>${words.mirror_address}</dt><dd><code data-copy>${typed.get("mirror_once")}</code></dd></div></dl></div>`
     : ""
 }
 ${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway))}
@@ -76,9 +78,10 @@ ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refu
 ${
   ocpp_identity && gateway && !last_seen_at
     ? html`<p>${words.silent}</p>
-<ol><li>${words.silent_address} <code data-copy>${gateway}/${ocpp_identity}</code></li>
+<ol><li>${words.silent_address} <code data-copy>${gateway}/${encodeURIComponent(ocpp_identity)}</code></li>
 <li>${words.silent_identity} <code data-copy>${ocpp_identity}</code></li>
-<li>${words.silent_password}</li></ol>`
+<li>${words.silent_password}</li></ol>
+<p>${words.silent_mirror}</p>`
     : ""
 }
 ${
