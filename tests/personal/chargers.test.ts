@@ -197,7 +197,12 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
     const first = { status: "offline", password_refused_at: "2026-08-15T12:00:00Z" };
     expect(await refused("12:00:59")).toMatchObject(first);
     expect(await refused("12:01:01")).toMatchObject({ password_refused_at: "2026-08-15T12:01:01Z" });
-    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id, generation: 1 });
+    expect(await admit(ocpp.identity, ocpp.password)).toEqual({
+      ok: true,
+      charger_id: id,
+      generation: 1,
+      identified: false,
+    });
     const [connected] = (await world.get("/chargers", token)).body.chargers;
     expect(connected).toMatchObject({ status: "online" });
     expect(connected).not.toHaveProperty("password_refused_at");

@@ -43,6 +43,7 @@ const DIRECTORY: Record<string, string> = {
   oauth_refresh_tokens_pkey: "a person's, by the hash of the token",
   oauth_refresh_tokens_generation_key: "a person's, within their grant",
   revoked_access_tokens_pkey: "of any token, before its tenant is known",
+  chargers_own_ocpp_identity: "a person's",
   personal_tokens_pkey: "a person's",
   page_sessions_pkey: "a person's, by the hash of what their browser holds",
   one_time_codes_pkey: "of whoever reads the mail, by what the code opens",

@@ -228,6 +228,9 @@ begin
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
+     -- the stop may have been of another connector
+     and exists (select from core.ocpp_transactions o
+                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector)
    order by t.ended_at desc limit 1;
   if wrong.id is null then
     select * into right_one from core.ocpp_transactions t
