@@ -441,6 +441,13 @@ export const en: MijnWords = {
     address: "Address of our server",
     identity: "Identity",
     password: "Password",
+    model_unknown: "This charger has not told us its make and model. Choose them here.",
+    model: "Make and model",
+    choose_model: "Choose make and model",
+    serial: "Serial number",
+    serial_hint: "It is on a sticker on the charger, or in its app",
+    model_submit: "Save make and model",
+    model_chosen: "Make and model have been saved.",
     mirror: "Does your charger already have another back office?",
     mirror_means:
       "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. We show this address only once: whoever has it can send us readings.",
@@ -448,6 +455,9 @@ export const en: MijnWords = {
     errors: {
       name: "Enter a name of at most 100 characters",
       limit: "You already have 10 chargers. Remove one first",
+      model: "Choose make and model",
+      serial: "Enter the serial number",
+      claimed: "This charger has already been registered. Check the serial number",
     },
   },
 

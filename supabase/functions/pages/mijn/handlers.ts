@@ -2,7 +2,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { lineOf } from "#shared/values/fields.ts";
+import { lineOf, serialNumber } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { dayOf } from "../kit/csv.ts";
@@ -186,6 +186,29 @@ const renewChargerPassword = withLogin(async (request) => {
   });
 });
 
+/** What a charger is that did not tell it. */
+const chooseChargerModel = withLogin(async (request) => {
+  const { form, c } = request;
+  const id = c.req.param("id") ?? "";
+  const words = WORDS[request.locale].chargers.errors;
+  const [model, serial] = [`model-${id}`, `serial-${id}`];
+  const serial_number = serialNumber().safeParse((form.get(serial) ?? "").trim());
+  const catalog_charger_id = form.get(model) ?? "";
+  const errors = {
+    ...(isId(catalog_charger_id) ? {} : { [model]: words.model }),
+    ...(serial_number.data ? {} : { [serial]: words.serial }),
+  };
+  if (!serial_number.data || !isId(catalog_charger_id)) return request.refuse("/chargers", errors);
+  const choosing = request.own("choose_own_model", {
+    charger_id: id,
+    catalog_charger_id,
+    serial_number: serial_number.data,
+  });
+  const { refused } = await request.attempt(choosing, ["charger_not_found", "charger_claimed"]);
+  if (refused?.code === "charger_claimed") return request.refuse("/chargers", { [serial]: words.claimed });
+  return refused ? request.unknown() : request.told("/chargers", "chosen");
+});
+
 const chargerOf = async (request: MijnRequest) => {
   const { email, chargers } = await request.own("read_own_chargers");
   return { email, charger: chargers.find(({ id }) => id === request.c.req.param("id")) };
@@ -352,6 +375,7 @@ export const handlers = {
   askRemoveCharger,
   removeCharger,
   renewChargerPassword,
+  chooseChargerModel,
   showSharing,
   askStopSharing,
   stopSharing,

@@ -451,6 +451,13 @@ export const nl = {
     address: "Adres van onze server",
     identity: "Identiteit",
     password: "Wachtwoord",
+    model_unknown: "Deze laadpaal heeft ons merk en model niet gemeld. Kies ze hier.",
+    model: "Merk en model",
+    choose_model: "Kies merk en model",
+    serial: "Serienummer",
+    serial_hint: "Het staat op een sticker op de laadpaal, of in de app",
+    model_submit: "Bewaar merk en model",
+    model_chosen: "Merk en model zijn bewaard.",
     mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
       "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
@@ -458,6 +465,9 @@ export const nl = {
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
+      model: "Kies merk en model",
+      serial: "Vul het serienummer in",
+      claimed: "Deze laadpaal is al door iemand aangemeld. Controleer het serienummer",
     },
   },
 
