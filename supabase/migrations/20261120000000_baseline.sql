@@ -14684,8 +14684,8 @@ as $$
          array_agg(a.attname order by a.attname),
          -- what opens something, or would with a key of ours; and which login a person has
          coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
-           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password|ocpp_mirror)_hash$|\.(user_id|'
-           'invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password|ocpp_mirror)_hash$|'
+           '\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
@@ -20022,8 +20022,8 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not tell what '
-  'they are; models: [{id, name}] to choose from.';
+  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not '
+  'tell what they are; models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer

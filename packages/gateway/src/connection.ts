@@ -3,10 +3,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { type CallAnswer, type Id, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
+import { type CallAnswer, CLOSE, type Id, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
 import type { EdgeFunction, Message } from "./function.ts";
 import type { Protocol } from "./handshake.ts";
-import type { Inbox, Received } from "./inbox.ts";
+import type { Inbox, Line, Received } from "./inbox.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./settings.ts";
@@ -28,9 +28,6 @@ const CALL_MS = 30_000;
 const MOST_UNANSWERED = 3;
 /** A charger sends the next of its queued messages at once. So a silence of this part of `liveMs` ends the queue. */
 const SILENT_PART = 1 / 12;
-
-/** RFC 6455 section 7.4.1, and the registry of codes it began. */
-export const CLOSE = { policy: 1008, restart: 1012, tryAgain: 1013 } as const;
 
 const ENERGY = "Energy.Active.Import.Register";
 /** What a charger is asked for once it has booted: the energy register, every quarter of an hour. */
@@ -136,7 +133,7 @@ export type Admitted = {
   identified: boolean;
 };
 
-export class Connection {
+export class Connection implements Line {
   readonly charger_id: string;
   readonly generation: number;
   readonly protocol: Protocol;

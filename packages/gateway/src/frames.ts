@@ -11,6 +11,9 @@ export type Frame =
   | { type: "nothing" }
   | { type: "invalid" };
 
+/** Why a connection is closed: RFC 6455 section 7.4.1, and the registry of codes it began. */
+export const CLOSE = { policy: 1008, restart: 1012, tryAgain: 1013 } as const;
+
 /** Levels of a frame, itself among them. A payload has one less, as the edge function takes it. */
 const DEEPEST = 50;
 /** OCPP-J says 36 (section 4.1.4 of 1.6 and of 2.0.1). Some chargers send more, and only get it back. */

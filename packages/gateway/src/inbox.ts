@@ -1,7 +1,7 @@
 /** What one charger sent, over all its connections: told in order, also after a connection closed or while the functions are away. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { CLOSE, type Connection } from "./connection.ts";
+import { CLOSE } from "./frames.ts";
 import { Superseded } from "./function.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
@@ -15,15 +15,32 @@ const LONGEST_MS = 600_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
+/** One connection of the charger. */
+export interface Line {
+  readonly charger_id: string;
+  readonly generation: number;
+  /** When it was last heard of, by the clock that is never set. */
+  readonly heardAt: number;
+  readonly isSilent: boolean;
+  /** Whether it was heard of since the last report. */
+  heard: boolean;
+  /** @throws {Error} if it is not stored */
+  handle(received: Received): Promise<void>;
+  read(isWanted: boolean): void;
+  flush(now?: boolean): void;
+  drain(): Promise<void>;
+  close(code: number, reason: string): void;
+}
+
 /** `at` is of the clock that is never set. "flush" passes on the values that the connection held back. */
-export type Received = { line: Connection; text: string | "flush"; at: number; received_at: string };
+export type Received = { line: Line; text: string | "flush"; at: number; received_at: string };
 
 /** The bytes that wait in all inboxes. */
 export type Waiting = { bytes: number };
 
 export class Inbox {
   readonly #queue: Received[] = [];
-  readonly #lines = new Set<Connection>();
+  readonly #lines = new Set<Line>();
   #bytes = 0;
   #work: Promise<void> | null = null;
   #isAway = false;
@@ -49,15 +66,15 @@ export class Inbox {
   }
 
   /** The connections that are open. */
-  get lines(): ReadonlySet<Connection> {
+  get lines(): ReadonlySet<Line> {
     return this.#lines;
   }
 
-  enter(line: Connection): void {
+  enter(line: Line): void {
     this.#lines.add(line);
   }
 
-  leave(line: Connection): void {
+  leave(line: Line): void {
     this.#lines.delete(line);
   }
 
