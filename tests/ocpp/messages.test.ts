@@ -344,6 +344,9 @@ describe("contract §6 OCPP 1.6", () => {
   test("a start without a stop before it leaves that one open, and after two days it has no end, until it has", async () => {
     const { payload } = await tell(started("08:00", 1000));
     await tell(started("10:00", 6000));
+    // the newest is the one that charges
+    const [charger] = (await world.get("/chargers", await user.token())).body.chargers;
+    expect(charger).toMatchObject({ is_charging: true, current_session: { started_at: "2026-08-15T10:00:00Z" } });
     const run = async (time: string) => {
       await world.freeze(time);
       await runDueJobs(world);
@@ -354,7 +357,31 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", null, 0, "no_end"), session("10:00", null, 0)]);
     await tell(stopped(payload.transactionId, "09:00", 6000));
     expect((await sessions())[0]).toEqual(session("08:00", "09:00", 5000));
+    // what has readings ends with the last one, until its stop comes
+    const { transactionId } = (await tell(started("11:00", 50_000, { connectorId: 2 }))).payload;
+    const more = (time: string, wh: number): Said => [
+      "MeterValues",
+      { connectorId: 2, transactionId, meterValue: [sample(time, wh)] },
+    ];
+    await tell(more("11:30", 53_000));
+    await run("2026-08-19T14:00:00Z");
+    expect((await sessions())[2]).toEqual(session("11:00", "11:30", 3000));
+    await tell(more("11:45", 54_000));
+    expect((await sessions())[2]).toEqual(session("11:00", "11:45", 4000));
+    await tell(stopped(transactionId, "12:00", 55_000));
+    expect((await sessions())[2]).toEqual(session("11:00", "12:00", 5000));
     await world.freeze(NOW);
+  });
+
+  test("four starts without a stop and one that ends: one session, and nothing charges", async () => {
+    for (const time of ["08:00", "08:10", "08:20", "08:30"]) await tell(started(time, 1000));
+    const { payload } = await tell(started("08:40", 1000));
+    await tell(stopped(payload.transactionId, "09:00", 6000));
+    const token = await user.token();
+    expect((await world.get("/chargers", token)).body.chargers[0]).toMatchObject({ is_charging: false });
+    const { body } = await world.get("/sessions", token);
+    const states = body.sessions.map(({ status, kwh }: { status: string; kwh: number }) => [status, kwh]);
+    expect(states).toEqual([["completed", 5], ...Array(4).fill(["active", 0])]);
   });
 
   test("a charger without the time: its live messages are of now, and each charge is one of its own", async () => {

@@ -31,6 +31,11 @@ create function private.note_refused_password(identity text) returns void
 language plpgsql security definer
 as $$
 begin
+  -- in order, so that two reports cannot wait for each other
+  perform from core.chargers h
+    where h.ocpp_identity = identity and h.status = 'active'
+      and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute'
+    order by h.id for no key update;
   update core.chargers h set ocpp_refused_at = private.now()
    where h.ocpp_identity = identity and h.status = 'active'
      and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute';
