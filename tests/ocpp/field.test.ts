@@ -829,38 +829,12 @@ function copied(seed: number) {
 }
 
 test("contract §6 a copy with faults never counts more than was delivered, nor less than two readings prove", async () => {
-  const end = performance.now() + Number(process.env.MIRROR_MS ?? 8_000);
+  const end = performance.now() + 8_000;
   const wrong: object[] = [];
-  let seed = Number(process.env.MIRROR_SEED ?? 1);
-  for (; performance.now() < end; seed += 1) {
+  for (let seed = 1; performance.now() < end; seed += 1) {
     await connectAnother();
     const { frames, delivered, proved } = copied(seed);
     await send(frames, true, NOW, seed % 2 === 0);
-    if (process.env.MIRROR_SHOW) {
-      for (const [a, p] of frames) console.log(a, JSON.stringify(p));
-      console.log(
-        JSON.stringify(
-          (
-            await world.row(
-              "select json_agg(t) as l from (select id, connector, first_at, meter_start_wh, begin_wh, last_at, last_wh, ended_at, end_wh, end_guessed, foreign_ids, is_over from core.ocpp_transactions where charger_id=$1 order by id) t",
-              link.charger_id,
-            )
-          ).l,
-          null,
-          0,
-        ).replaceAll("},{", "},\n{"),
-      );
-      console.log(
-        JSON.stringify(
-          (
-            await world.row(
-              "select json_agg(t) as l from (select external_id, connector, started_at, ended_at, wh, flags from core.charging_sessions where charger_id=$1 order by started_at) t",
-              link.charger_id,
-            )
-          ).l,
-        ).replaceAll("},{", "},\n{"),
-      );
-    }
     for (const connector of [1, 2]) {
       const { counted, shown } = await world.row(
         `select coalesce(sum(wh) filter (where counted), 0)::int as counted, coalesce(sum(wh), 0)::int as shown
@@ -871,8 +845,6 @@ test("contract §6 a copy with faults never counts more than was delivered, nor 
       const [most = 0, least = 0] = [delivered[connector], proved[connector]];
       if (counted > most + 50 || shown < least - 50) wrong.push({ seed, connector, counted, shown, most, least });
     }
-    if (process.env.MIRROR_SHOW) break;
   }
-  if (process.env.MIRROR_MS) console.log("SEEDS", seed, wrong.length);
   expect(wrong).toEqual([]);
-}, 600_000);
+}, 30_000);
