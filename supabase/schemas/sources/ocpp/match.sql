@@ -273,7 +273,7 @@ declare
   items jsonb := '[]';
 begin
   for left_open in
-    update core.ocpp_transactions t set is_over = true
+    update core.ocpp_transactions t set is_over = true, id_tag = null
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
        and t.ended_at is null and not t.is_over and private.ocpp_followed(t, 'infinity')
     returning t.*

@@ -740,7 +740,7 @@ declare
   items  jsonb := '[]';
 begin
   for silent in
-    update core.ocpp_transactions t set is_over = true
+    update core.ocpp_transactions t set is_over = true, id_tag = null
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and not t.is_over
        and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours'
     returning t.*
