@@ -200,7 +200,7 @@ const table = {
   ocpp_identity_taken: {
     status: 409,
     error: 'A charger with ocpp_identity "{ocpp_identity}" already exists',
-    detail: "Another charger of yours has it. Choose another ocpp_identity, or leave it out to get one.",
+    detail: "Choose another ocpp_identity, or leave it out to get one.",
     fields: ["ocpp_identity"],
   },
   connection_superseded: {
