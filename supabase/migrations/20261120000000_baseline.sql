@@ -25080,6 +25080,46 @@ begin
   how := case when known.id is not null then 'guess' end;
 end $$;
 
+-- Takes back the end of a transaction: the stop was not its. Returns its session, which shows its last reading, or
+-- none. A stop may end it after all.
+create function private.withdraw_ocpp_end(charger core.chargers, wrong core.ocpp_transactions) returns jsonb
+language plpgsql
+as $$
+declare
+  item jsonb;
+begin
+  wrong.end_wh := null;
+  wrong.final_wh := null;
+  item := private.ocpp_session(charger, wrong);
+  wrong.ended_at := null;
+  wrong.end_guessed := false;
+  wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
+  perform private.store_ocpp_transaction(wrong);
+  return item;
+end $$;
+
+-- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Returns the
+-- sessions.
+create function private.correct_freed_ocpp(charger core.chargers, link core.ocpp_links, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at    constant timestamptz := said ->> 'at';
+  plug  constant int := said ->> 'connector';
+  wrong core.ocpp_transactions;
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
+     and t.ended_at between at - interval '1 minute' and at + interval '1 minute' and t.connector <> plug
+     and not t.own_values and not private.ocpp_freed(link, t.connector, t.ended_at, false)
+   order by t.ended_at desc limit 1;
+  return case when said ->> 'status' = 'Finishing' and wrong.id is not null and not exists (
+      select from core.ocpp_transactions t
+       where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
+         and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')
+    then jsonb_build_array(private.withdraw_ocpp_end(charger, wrong)) else '[]' end;
+end $$;
+
 -- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
 -- begins where a stop ended the other connector's transaction. Then that one keeps its last reading, and the stop ends
 -- what was open here. Returns the sessions.
@@ -25099,8 +25139,9 @@ begin
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
      -- the stop may have been of another connector
-     and exists (select from core.ocpp_transactions o
-                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector)
+     and (t.foreign_ids <> '{}' or exists (
+                 select from core.ocpp_transactions o
+                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
    order by t.ended_at desc limit 1;
   if wrong.id is null then
     select * into right_one from core.ocpp_transactions t
@@ -25125,11 +25166,7 @@ begin
     end if;
   end if;
   if wrong.id is not null then
-    wrong.end_wh := null;
-    wrong.final_wh := null;
-    wrong.end_guessed := true;
-    perform private.store_ocpp_transaction(wrong);
-    items := items || private.ocpp_session(charger, wrong);
+    items := items || private.withdraw_ocpp_end(charger, wrong);
   end if;
   return items;
 end $$;
@@ -25934,7 +25971,9 @@ begin
       when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);
       when 'values' then item := private.values_ocpp(charger, link, is_mirror, said);
-      when 'status' then perform private.status_ocpp(link, said);
+      when 'status' then
+        perform private.status_ocpp(link, said);
+        items := items || private.correct_freed_ocpp(charger, link, said);
     end case;
     ids := ids || known.id;
     if item is null and said ? 'evidence' then

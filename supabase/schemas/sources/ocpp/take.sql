@@ -700,7 +700,9 @@ begin
       when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);
       when 'values' then item := private.values_ocpp(charger, link, is_mirror, said);
-      when 'status' then perform private.status_ocpp(link, said);
+      when 'status' then
+        perform private.status_ocpp(link, said);
+        items := items || private.correct_freed_ocpp(charger, link, said);
     end case;
     ids := ids || known.id;
     if item is null and said ? 'evidence' then
