@@ -831,7 +831,7 @@ function copied(seed: number) {
 test("contract §6 a copy with faults never counts more than was delivered, nor less than two readings prove", async () => {
   const end = performance.now() + 8_000;
   const wrong: object[] = [];
-  for (let seed = 1; performance.now() < end; seed += 1) {
+  for (let seed = 1; seed <= 100 && performance.now() < end; seed += 1) {
     await connectAnother();
     const { frames, delivered, proved } = copied(seed);
     await send(frames, true, NOW, seed % 2 === 0);
