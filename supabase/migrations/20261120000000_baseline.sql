@@ -462,8 +462,8 @@ create type private.lock_kind as enum (
   'account', 'ean',
   -- the uploads of a client; the names of its chargers. Shared: who stores sessions by these names.
   'uploads', 'charger_names',
-  -- the chargers of a person, before any connection is locked; a brand and serial number; an OCPP identity
-  'chargers', 'serial_number', 'ocpp_identity',
+  -- the chargers of a person, before any connection is locked; a brand and serial number
+  'chargers', 'serial_number',
   -- the tokens of a person
   'tokens',
   -- a tenant and the reference of a sale; a tenant and the quarter of a booking; a tenant and what a year of it sums to
@@ -1934,6 +1934,7 @@ create table core.chargers (
   counts_from        timestamptz,
   counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
+  ocpp_mirror_hash   bytea,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -1949,9 +1950,10 @@ create table core.chargers (
   constraint chargers_connection_type_known
     check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
   constraint chargers_power_kw_positive check (power_kw > 0),
-  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9*_=:+|@. -]{1,64}$'),
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
+  constraint chargers_ocpp_mirror_is_sha256 check (length(ocpp_mirror_hash) = 32),
   constraint chargers_status_known check (status in ('active', 'removed')),
   constraint chargers_active_stands check ((status = 'removed') = (removed_at is not null))
 );
@@ -1973,15 +1975,23 @@ comment on column core.chargers.counts_until is
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 64 to 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the '
   'gateway checks it.';
+comment on column core.chargers.ocpp_mirror_hash is
+  'SHA-256 of the 160 random bits in the address of a mirror: another back office that sends us a copy. Only the '
+  'gateway checks it.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the registrations of a charger, across tenants
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
--- private.reserve_ocpp_identity
-create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
+create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
+    where status = 'active';
+-- serves: a person's second charger of one identity
+create unique index chargers_own_ocpp_identity on core.chargers (user_id, ocpp_identity) where status = 'active';
+-- serves: a mirror, which the gateway knows by the secret of its address
+create index chargers_active_ocpp_mirror on core.chargers (ocpp_mirror_hash)
+    where status = 'active' and ocpp_mirror_hash is not null;
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (account_id);
 -- serves: the gate mid_charger_registered
@@ -2517,17 +2527,31 @@ create table core.ocpp_links (
   connected_at timestamptz not null,
   boot         jsonb,
   booted_at    timestamptz,
+  valid_from   bigint      not null default 1,
+  foreign_ids  boolean     not null default false,
+  waiting      jsonb       not null default '[]',
+  freed        jsonb       not null default '{}',
+  idle         jsonb       not null default '{}',
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_links_protocol_known check (protocol in ('ocpp1.6', 'ocpp2.0.1'))
 );
 comment on table core.ocpp_links is
-  'The connection of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it '
+  'The connections of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it '
   'was last heard of.';
 comment on column core.ocpp_links.generation is
-  'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks '
-  'for a charger.';
+  'Grows with each connection and each new password. Several may be open: the charger''s own, and mirrors.';
+comment on column core.ocpp_links.valid_from is
+  'The first generation since the password was last renewed. Messages of an older one are refused.';
+comment on column core.ocpp_links.foreign_ids is
+  'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
+comment on column core.ocpp_links.waiting is
+  'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.idle is
+  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
+comment on column core.ocpp_links.freed is
+  'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is
   'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
 select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
@@ -2557,6 +2581,8 @@ create table core.ocpp_transactions (
   rise_wh        bigint,
   final_wh       bigint,
   own_values     boolean     not null default false,
+  foreign_ids    text[]      not null default '{}',
+  is_over        boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
@@ -2588,6 +2614,15 @@ comment on column core.ocpp_transactions.rise_wh is
 comment on column core.ocpp_transactions.final_wh is 'The largest Transaction.End. end_wh is what the stop says.';
 comment on column core.ocpp_transactions.own_values is
   'Has values that name it. Values without a transaction then do not join it.';
+comment on column core.ocpp_transactions.foreign_ids is
+  'What other back offices call it, where a mirror sends us a copy: the last eight.';
+comment on column core.ocpp_transactions.is_over is
+  'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
+  'end until a stop comes.';
+-- serves: the transaction of a connector at a time
+create index ocpp_transactions_connector on core.ocpp_transactions (partner_id, charger_id, connector, first_at);
+-- serves: a stop that comes again
+create index ocpp_transactions_ended on core.ocpp_transactions (partner_id, charger_id, ended_at);
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
     where ended_at is null;
@@ -6452,7 +6487,8 @@ begin
   delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
   -- the charger stays; it connects again with a password that its owner is shown
-  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
+  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256'),
+         ocpp_mirror_hash = null
    where c.user_id = person and c.ocpp_password_hash is not null;
   perform private.audit('login.secured', person), private.set_tenant(tenant);
   return null;
@@ -15191,8 +15227,8 @@ as $$
          array_agg(a.attname order by a.attname),
          -- what opens something, or would with a key of ours; and which login a person has
          coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
-           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|'
-           'invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password|ocpp_mirror)_hash$|'
+           '\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a
@@ -20530,6 +20566,10 @@ as $$
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         -- one car at a time: a later one took its place
+         and not exists (select from core.charging_sessions n
+                          where n.partner_id = s.partner_id and n.charger_id = s.charger_id
+                            and n.connector = s.connector and n.started_at > s.started_at)
        order by s.started_at desc, s.id limit 1) s on true
     left join lateral (
       select t.id_tag from core.ocpp_transactions t
@@ -20551,16 +20591,58 @@ comment on function api.list_own_chargers(jsonb) is
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
+declare
+  unknown uuid[];
 begin
   perform private.act_as(caller, 'session');
+  unknown := array(select h.id from core.chargers h
+                    where h.user_id = private.user_id() and h.status = 'active' and h.catalog_charger_id is null
+                      and h.ocpp_identity is not null and h.last_seen_at is not null);
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(),
                            'chargers', private.own_chargers(),
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
-                    and h.status = 'active' and h.mid_eligible is null));
+                    and h.status = 'active' and h.mid_eligible is null),
+    'model_unknown', unknown,
+    'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
+                                        order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
+                 from core.charger_models m
+                where unknown <> '{}' and (m.mid_meter is not null or m.listed)));
 end $$;
 comment on function api.read_own_chargers(jsonb) is
-  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the '
-  'ids of chargers nobody judged yet.';
+  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
+  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not '
+  'tell what they are; models: [{id, name}] to choose from.';
+
+create function api.choose_own_model(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  serial  constant text := input ->> 'serial_number';
+  charger core.chargers;
+  model   core.charger_models;
+begin
+  perform private.act_as(caller, 'session');
+  select * into charger from core.chargers h
+   where h.partner_id = private.people_tenant() and h.user_id = private.user_id()
+     and h.id = private.as_uuid(input ->> 'charger_id') and h.status = 'active' and h.ocpp_identity is not null
+     and h.catalog_charger_id is null for no key update;
+  select * into model from core.charger_models m
+   where m.id = private.as_uuid(input ->> 'catalog_charger_id') and (m.mid_meter is not null or m.listed);
+  perform private.refuse_if('charger_not_found', charger.id is null or model.id is null);
+  perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  update core.chargers h
+     set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter, serial_number = serial,
+         counts_from = private.succeed_charger(model.brand, serial)
+   where h.partner_id = charger.partner_id and h.id = charger.id
+  returning * into charger;
+  perform private.audit('charger.identified', charger.id);
+  perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
+  perform private.advance_registration(charger.account_id, true);
+  return json_build_object('chosen', true);
+end $$;
+comment on function api.choose_own_model(jsonb, jsonb) is
+  'A person says what a charger is that did not tell: {charger_id, catalog_charger_id, serial_number} to {chosen}. The '
+  'serial number is needed, so that nobody counts a charger twice.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -20598,16 +20680,17 @@ begin
   perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
-    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
+     ocpp_mirror_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
-          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'))
   returning * into charger;
   perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
-  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, '
-  'if there is one.';
+  'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
+  'connection, if there is one.';
 
 -- supabase/schemas/pages/personal/charging_sessions.sql
 
@@ -25289,21 +25372,22 @@ create function api.admit_charger(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  charger core.chargers := private.charger_by_identity(input ->> 'identity');
+  hash    constant bytea := decode(input ->> 'password_hash', 'hex');
+  charger core.chargers := private.charger_by_credentials(input ->> 'identity', hash);
   link    core.ocpp_links;
 begin
   perform private.act_as(caller, 'gateway');
+  if charger.id is null then
+    -- noted once a minute, so that attempts cost no writes
+    perform private.note_refused_password(input ->> 'identity');
+    return json_build_object('ok', false);
+  end if;
   perform private.act_for_person(charger.partner_id, charger.owner_id);
   -- the charger is locked before its link, as everywhere; a password that is being renewed is judged as it is then
   update core.chargers h set last_seen_at = private.now()
    where h.partner_id = charger.partner_id and h.id = charger.id and h.status = 'active'
-     and h.ocpp_password_hash = decode(input ->> 'password_hash', 'hex');
+     and hash = case when input ->> 'identity' is null then h.ocpp_mirror_hash else h.ocpp_password_hash end;
   if not found then
-    -- noted once a minute, so that attempts cost no writes
-    update core.chargers h set ocpp_refused_at = private.now()
-     where h.partner_id = charger.partner_id and h.id = charger.id
-         and h.ocpp_password_hash <> decode(input ->> 'password_hash', 'hex')
-       and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute';
     return json_build_object('ok', false);
   end if;
   insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
@@ -25311,55 +25395,54 @@ begin
   on conflict on constraint ocpp_links_pkey do update set generation = l.generation + 1,
       connected_at = excluded.connected_at
   returning * into link;
-  return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation);
+  return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation,
+                           'identified', charger.catalog_charger_id is not null or link.booted_at is not null);
 end $$;
 comment on function api.admit_charger(jsonb, jsonb) is
-  'A charger connects: {identity, password_hash} to {ok, charger_id, generation}. Its older connections may tell '
-  'nothing from then on.';
+  'A charger connects: {identity, password_hash} to {ok, charger_id, generation, identified}. Without identity the '
+  'hash is of the secret of a mirror''s address. Its older connections stay.';
 
-create function private.note_seen(chargers uuid[], generations bigint[], silent uuid[]) returns uuid[]
+create function private.note_seen(named jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  gone uuid[];
+  gone jsonb;
+  here uuid[];
 begin
-  select array_agg(n.charger_id) into gone
-    from unnest(chargers, generations) n (charger_id, generation)
+  select coalesce(jsonb_agg(jsonb_build_object('charger_id', n.charger_id, 'generation', n.generation)), '[]')
+    into gone
+    from jsonb_to_recordset(named) as n (charger_id uuid, generation bigint, silent boolean)
    where not exists (
      select from core.chargers h join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
       where h.partner_id = any (array(select p.id from core.partners p)) and h.id = n.charger_id and h.status = 'active'
-          and l.generation = n.generation);
-  chargers := array(select c from unnest(chargers) c where c <> all (silent));
+          and n.generation between case when n.silent then l.generation else l.valid_from end and l.generation);
+  here := array(
+    select n.charger_id from jsonb_to_recordset(named) as n (charger_id uuid, generation bigint, silent boolean)
+     where n.silent is not true
+       and not gone @> jsonb_build_array(jsonb_build_object('charger_id', n.charger_id, 'generation', n.generation)));
   -- in order, so that two reports cannot wait for each other
   perform from core.chargers h
-    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
-        and h.id <> all (coalesce(gone, '{}'))
+    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (here)
     order by h.id for no key update;
   update core.chargers h set last_seen_at = private.now()
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (chargers)
-       and h.id <> all (coalesce(gone, '{}'));
-  return coalesce(gone, '{}');
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (here);
+  return gone::json;
 end $$;
-comment on function private.note_seen(uuid[], bigint[], uuid[]) is
-  'Notes that chargers were heard of now, but not of silent ones. Returns the chargers whose connections must close: '
-  'removed, given a new password, or connected elsewhere. Definer, because the gateway names chargers of any owner.';
+comment on function private.note_seen(jsonb) is
+  'Notes that chargers were heard of now, but not of silent connections: [{charger_id, generation, silent?}]. Returns '
+  'the connections that must close: of a charger that was removed or got a new password, and silent ones that are not '
+  'its newest. Definer, because the gateway names chargers of any owner.';
 
 create function api.note_seen_chargers(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'gateway');
-  return json_build_object('gone', private.note_seen(
-    array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') with ordinality c (c, place)
-          order by place),
-    array(select (c ->> 'generation')::bigint from jsonb_array_elements(input -> 'chargers') with ordinality c (c,
-        place) order by place),
-    array(select (c ->> 'charger_id')::uuid from jsonb_array_elements(input -> 'chargers') c
-           where (c ->> 'silent')::boolean)));
+  return json_build_object('gone', private.note_seen(input -> 'chargers'));
 end $$;
 comment on function api.note_seen_chargers(jsonb, jsonb) is
   'Chargers that were heard of in the last minute: {chargers: [{charger_id, generation, silent?}]} to {gone: '
-  '[charger_id]}, whose connections are to be closed.';
+  '[{charger_id, generation}]}, the connections that are to be closed.';
 
 create function api.renew_ocpp_password(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -25368,7 +25451,8 @@ declare
   charger core.chargers;
 begin
   perform private.act_as(caller, 'user', 'session');
-  update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex'), ocpp_refused_at = null
+  update core.chargers h set ocpp_password_hash = decode(input ->> 'password_hash', 'hex'),
+         ocpp_mirror_hash = decode(input ->> 'mirror_hash', 'hex'), ocpp_refused_at = null
    where h.partner_id = private.people_tenant() and h.user_id = private.user_id()
        and h.id = private.as_uuid(input ->> 'charger_id')
      and h.status = 'active' and h.ocpp_identity is not null
@@ -25376,14 +25460,354 @@ begin
   if charger.id is null then
     perform private.refuse('charger_not_found');
   end if;
-  update core.ocpp_links l set generation = l.generation + 1 where l.partner_id = charger.partner_id
-      and l.charger_id = charger.id;
+  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   perform private.audit('charger.password_renewed', charger.id);
   return json_build_object('identity', charger.ocpp_identity);
 end $$;
 comment on function api.renew_ocpp_password(jsonb, jsonb) is
-  'POST /chargers/{id}/ocpp-credentials: {charger_id, password_hash} to {identity}. The old password ends at once. An '
+  'POST /chargers/{id}/ocpp-credentials: {charger_id, password_hash, mirror_hash} to {identity}. The old '
+  'password and address of a mirror end at once. An '
   'open connection ends with the gateway''s next report.';
+
+-- supabase/schemas/sources/ocpp/match.sql
+
+-- Which transaction of a charger a message of OCPP 1.6 means. Behind a mirror the ids are those of another back office.
+-- They may equal ours, repeat, or be missing. So an id alone proves nothing: connector, time and reading must agree.
+
+-- The id by which another back office knows a transaction. Null if it is none: chargers without one send 0, a negative
+-- number or the largest.
+create function private.ocpp_name(named text) returns text
+language sql immutable
+return case when named !~ '^(-[0-9]+|0*)$' and named not in ('2147483647', '4294967295', '9223372036854775807')
+            then named end;
+
+-- The 1.6 transaction of that id, if it was given to this charger.
+create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  known core.ocpp_transactions;
+begin
+  if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
+    select * into known from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+       and t.id = named::int;
+  end if;
+  return known;
+end $$;
+
+-- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
+create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
+language sql immutable
+return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
+            else later.first_at > known.first_at end;
+
+-- Whether another transaction had begun at its connector by then. One car at a time.
+create function private.ocpp_followed(known core.ocpp_transactions, at timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions l
+     where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+       and ('wrong' in (l.clock, known.clock) or l.first_at <= at) and private.ocpp_began_later(l, known));
+end $$;
+
+-- Whether a reading may be of a transaction: not below its last one, and no more above it than the charger can give.
+create function private.ocpp_fits(charger core.chargers, known core.ocpp_transactions, at timestamptz, wh bigint,
+                                  clock text) returns boolean
+language plpgsql stable
+as $$
+declare
+  -- a start of 0 may be one that the charger did not know
+  start_wh constant bigint := nullif(coalesce(known.meter_start_wh, known.begin_wh), 0);
+  has_last constant boolean := coalesce(known.last_wh >= coalesce(start_wh, 0), false);
+  from_wh  constant bigint := case when has_last then known.last_wh else start_wh end;
+begin
+  return wh is null
+      -- 0 after values that rose is no reading
+      or wh = 0 and known.last_wh > 0
+      or wh >= coalesce(from_wh, 0) - 10
+         and (from_wh is null or 'wrong' in (known.clock, clock)
+              or wh - from_wh <= private.ocpp_allowance(charger, at - case when has_last then known.last_at
+                                                                            else known.first_at end));
+end $$;
+
+-- The transaction of a connector at a time: the latest that had begun. A minute, because clocks of messages differ.
+create function private.ocpp_transaction_at(charger core.chargers, at_connector int, at timestamptz)
+  returns core.ocpp_transactions
+language plpgsql stable
+as $$
+declare
+  known core.ocpp_transactions;
+  whole core.ocpp_transactions;
+begin
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
+     and t.first_at <= at + interval '1 minute'
+   order by t.first_at desc, t.id desc limit 1;
+  -- one of which only the stop came names no connector
+  select * into whole from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector is null
+     and t.source_id is null and t.first_at <= at and t.ended_at >= at
+   order by t.first_at desc limit 1;
+  return case when whole.id is not null and whole.first_at > known.first_at is not false then whole else known end;
+end $$;
+
+-- Whether a transaction took the reading of a time: it was open, and no other had begun at its connector.
+create function private.ocpp_runs_at(known core.ocpp_transactions, at timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  return known.id is not null
+     and case when known.ended_at is null
+              then known.clock = 'wrong' or at < greatest(known.last_at, known.first_at) + interval '48 hours'
+              else not coalesce(private.is_after_ocpp(known, at), false) end;
+end $$;
+
+-- The transactions that a stop may end: open at its time, the latest of their connector then, without a later reading,
+-- and none began there below its reading since.
+create function private.stoppable_ocpp(charger core.chargers, at timestamptz, wh bigint)
+  returns core.ocpp_transactions[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
+       -- where the clock was ahead at the start, the time of arrival counts
+       and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
+       and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
+       and t.source_id is null and not private.ocpp_followed(t, at)
+       and not exists (
+         select from core.ocpp_transactions l
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
+            and l.meter_start_wh > 0 and l.meter_start_wh < wh - 10 and private.ocpp_began_later(l, t)));
+end $$;
+
+-- Whether a connector said near a time that its charge was over.
+create function private.ocpp_freed(link core.ocpp_links, connector int, at timestamptz, only_finishing boolean)
+  returns boolean
+language sql immutable
+return coalesce(
+  abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
+  and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
+
+-- The transaction that a StopTransaction ends, and how we know: own, its id is ours; named, another back office calls
+-- it so; repeat, this stop came before; guess, no other fits. Null if none is.
+create function private.stopped_ocpp(charger core.chargers, link core.ocpp_links, is_foreign boolean, said jsonb,
+                                     out known core.ocpp_transactions, out how text)
+language plpgsql
+as $$
+declare
+  at       constant timestamptz := said ->> 'at';
+  wh       constant bigint := said ->> 'meter_wh';
+  by_clock    constant text := said ->> 'clock';
+  named    constant text := private.ocpp_name(said ->> 'transaction');
+  begun_at constant timestamptz := said #>> '{readings,begin,at}';
+  begun_wh constant bigint := said #>> '{readings,begin,wh}';
+  own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  is_ours  constant boolean := own.id is not null and not is_foreign;
+  could    core.ocpp_transactions[];
+  fitting  core.ocpp_transactions[];
+  freed    core.ocpp_transactions[];
+begin
+  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
+    known := own;
+    how := 'own';
+    return;
+  end if;
+  could := private.stoppable_ocpp(charger, at, wh);
+  fitting := array(select t from unnest(could) t
+                    where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
+  if cardinality(fitting) = 1 then
+    known := fitting[1];
+    how := 'named';
+    return;
+  end if;
+  -- the same reading at the same time; a charger without the time sends it again with another
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+     and t.ended_at between at - case when by_clock = 'arrival' then interval '1 hour' else interval '0' end and at
+     and t.end_wh is not distinct from wh
+     and (wh is not null or t.end_guessed or t.id = own.id or named = any (t.foreign_ids)
+          or t.connector is null and t.final_wh = (said #>> '{readings,end,wh}')::bigint)
+   order by t.id = own.id desc nulls last, t.id desc limit 1;
+  if known.id is null and own.ended_at is not null and own.end_wh = wh then
+    known := own;
+  end if;
+  if known.id is not null then
+    -- the stop of the transaction itself confirms the end that another one guessed
+    how := 'repeat';
+    return;
+  end if;
+  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
+     and not private.ocpp_followed(own, at)
+     and (at <= own.ended_at or not exists (select from unnest(could) t
+                                             where private.ocpp_fits(charger, t, at, wh, by_clock))) then
+    known := own;
+    how := 'own';
+    return;
+  end if;
+  fitting := array(
+    select t from unnest(could) t
+     where private.ocpp_fits(charger, t, at, wh, by_clock)
+       -- another name is another transaction
+       and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
+                                and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
+  freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
+  if cardinality(fitting) > 1 and cardinality(freed) = 1 then
+    known := freed[1];
+  elsif cardinality(fitting) = 1
+    -- not if another connector ended then, whose start we do not know
+    and (cardinality(freed) = 1 or not exists (
+      select from jsonb_object_keys(link.freed) c (connector)
+       where private.ocpp_freed(link, c.connector::int, at, true) and not exists (
+         select from core.ocpp_transactions t
+          where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
+            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
+    known := fitting[1];
+  elsif is_ours and own.ended_at is null and fitting = '{}' then
+    -- its reading is flagged
+    known := own;
+    how := 'own';
+    return;
+  elsif fitting = '{}' then
+    fitting := array(select t from unnest(could) t
+                      where named = any (t.foreign_ids) and wh >= coalesce(t.last_wh, t.meter_start_wh, t.begin_wh, 0));
+    known := case when cardinality(fitting) = 1 then fitting[1] end;
+    how := case when known.id is not null then 'named' end;
+    return;
+  end if;
+  how := case when known.id is not null then 'guess' end;
+end $$;
+
+-- Takes back the end of a transaction: the stop was not its. Returns its session, which shows its last reading, or
+-- none. A stop may end it after all.
+create function private.withdraw_ocpp_end(charger core.chargers, wrong core.ocpp_transactions) returns jsonb
+language plpgsql
+as $$
+declare
+  item jsonb;
+begin
+  wrong.end_wh := null;
+  wrong.final_wh := null;
+  item := private.ocpp_session(charger, wrong);
+  wrong.ended_at := null;
+  wrong.end_guessed := false;
+  wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
+  perform private.store_ocpp_transaction(wrong);
+  return item;
+end $$;
+
+-- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Returns the
+-- sessions.
+create function private.correct_freed_ocpp(charger core.chargers, link core.ocpp_links, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at    constant timestamptz := said ->> 'at';
+  plug  constant int := said ->> 'connector';
+  wrong core.ocpp_transactions;
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
+     and t.ended_at between at - interval '1 minute' and at + interval '1 minute' and t.connector <> plug
+     and not t.own_values and not private.ocpp_freed(link, t.connector, t.ended_at, false)
+   order by t.ended_at desc limit 1;
+  return case when said ->> 'status' = 'Finishing' and wrong.id is not null and not exists (
+      select from core.ocpp_transactions t
+       where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
+         and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')
+    then jsonb_build_array(private.withdraw_ocpp_end(charger, wrong)) else '[]' end;
+end $$;
+
+-- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
+-- begins where a stop ended the other connector's transaction. Then that one keeps its last reading, and the stop ends
+-- what was open here. Returns the sessions.
+create function private.correct_stopped_ocpp(charger core.chargers, begun core.ocpp_transactions)
+  returns jsonb
+language plpgsql
+as $$
+declare
+  wh    constant bigint := nullif(begun.meter_start_wh, 0);
+  since constant timestamptz := begun.first_at - interval '24 hours';
+  wrong core.ocpp_transactions;
+  right_one core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+     and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
+     and t.end_wh > wh + 10
+     -- the stop may have been of another connector
+     and (t.foreign_ids <> '{}' or exists (
+                 select from core.ocpp_transactions o
+                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
+   order by t.ended_at desc limit 1;
+  if wrong.id is null then
+    select * into right_one from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.connector = begun.connector
+       and t.first_at < begun.first_at
+     order by t.first_at desc limit 1;
+    select * into wrong from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+       and t.ended_at between since and begun.first_at and t.connector <> begun.connector
+       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
+       and (t.end_guessed
+            or right_one.source_id is null and right_one.first_at <= t.ended_at
+               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+     order by t.ended_at desc limit 1;
+    if wrong.id is not null and right_one.ended_at is null and right_one.first_at <= wrong.ended_at
+       and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+      right_one.ended_at := wrong.ended_at;
+      right_one.end_wh := wrong.end_wh;
+      right_one.end_guessed := true;
+      perform private.store_ocpp_transaction(right_one);
+      items := items || private.ocpp_session(charger, right_one);
+    end if;
+  end if;
+  if wrong.id is not null then
+    items := items || private.withdraw_ocpp_end(charger, wrong);
+  end if;
+  return items;
+end $$;
+
+-- Ends what a later start at the connector left open: its last reading is its end. Returns the sessions.
+create function private.end_followed_ocpp(charger core.chargers, at_connector int) returns jsonb
+language plpgsql
+as $$
+declare
+  left_open core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  for left_open in
+    update core.ocpp_transactions t set is_over = true, id_tag = null
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
+       and t.ended_at is null and not t.is_over and private.ocpp_followed(t, 'infinity')
+    returning t.*
+  loop
+    items := items || private.ocpp_session(charger, left_open);
+  end loop;
+  return items;
+end $$;
+
+-- Notes whether the ids of a charger are another back office's, by an id that was used rightly.
+create function private.note_foreign_ids(link core.ocpp_links, is_foreign boolean) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l set foreign_ids = is_foreign
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id and l.foreign_ids <> is_foreign;
+end $$;
+
+-- The names of a transaction, with one more; eight at most.
+create function private.with_ocpp_name(names text[], named text) returns text[]
+language sql immutable
+return case when named is null or named = any (names) then names
+            else (names || named)[greatest(1, cardinality(names) - 6):] end;
 
 -- supabase/schemas/sources/ocpp/operator_ocpp.sql
 
@@ -25567,6 +25991,9 @@ declare
   said     constant text := case when known.source_id is null then 'stop' else 'end' end;
   from_values boolean := false;
   disagrees   boolean := false;
+  -- without a stop, what its last reading showed
+  ended_at constant timestamptz :=
+    coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
 begin
   if start_wh = 0 then
     -- it may not have known its register yet; a Begin is of the start, whatever its time
@@ -25621,13 +26048,14 @@ begin
     'external_id', coalesce(known.source_id, '1.6:' || known.id),
     'connector', known.connector,
     'started_at', start_at,
-    'ended_at', known.ended_at,
+    'ended_at', ended_at,
+    'status', case when known.is_over then 'active' end,
     'wh', coalesce(wh, 0),
     -- a running charge's reading is noted by the time at which it was measured
     'meter_wh', case when known.ended_at is not null then final end,
     'meter_start_wh', case when wh > 0 then base end,
-    'meter_end_wh', case when wh > 0 and known.ended_at is not null then final end,
-    'end_from', case when known.ended_at is null then null when known.clock <> 'charger' then 'clock'
+    'meter_end_wh', case when wh > 0 and ended_at is not null then final end,
+    'end_from', case when ended_at is null then null when known.clock <> 'charger' then 'clock'
                      when from_values then 'values' end,
     'flags', to_jsonb(array_remove(array[case when known.ended_at is not null and wh is null then 'no_end' end,
                                          case when disagrees then 'meter_disagrees' end], null))));
@@ -25646,15 +26074,10 @@ begin
          own_values = known.own_values,
          last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
              clock = known.clock,
-         end_guessed = known.end_guessed
+         end_guessed = known.end_guessed, foreign_ids = known.foreign_ids, is_over = known.is_over,
+         meter_start_wh = known.meter_start_wh, source_started_at = known.source_started_at
    where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.id = known.id;
 end $$;
-
--- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
-create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
-language sql immutable
-return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
-            else later.first_at > known.first_at end;
 
 -- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if
 -- there is none, or more than one.
@@ -25680,52 +26103,38 @@ begin
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
 end $$;
 
--- The 1.6 transaction of that id, if it was given to this charger.
-create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
+-- The transaction of a StartTransaction that comes late: its values, or its stop, made one before. Null if none did.
+create function private.begun_before_start(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
+  at  constant timestamptz := said ->> 'at';
+  wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
 begin
-  if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
-    select * into known from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
-       and t.id = named::int;
-  end if;
-  return known;
-end $$;
-
--- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came
--- before, it is the same one; else the open one. A Transaction.Begin must equal the start. Without it we do not know
--- the connector, so the charger may have used only one.
-create function private.guess_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
-language plpgsql
-as $$
-declare
-  at       constant timestamptz := said ->> 'at';
-  meter_wh constant bigint := said ->> 'meter_wh';
-  begun_at constant timestamptz := said #>> '{readings,begin,at}';
-  begun_wh constant bigint := said #>> '{readings,begin,wh}';
-  known     core.ocpp_transactions;
-begin
   select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed
-       and t.end_wh is not distinct from meter_wh
-     and (t.ended_at = at or said ->> 'clock' = 'arrival' and t.ended_at > at - interval '1 hour')
-   order by t.id desc limit 1;
-  if known.id is not null then
-    return known;
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id
+     and (t.connector = (said ->> 'connector')::int or t.connector is null and t.source_id is null)
+     and t.first_at >= at - interval '1 minute'
+   order by t.first_at, t.id limit 1;
+  if known.id is null or known.source_id is not null or known.meter_start_wh is not null
+     or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
+     or (known.begin_wh between wh - 10
+         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false then
+    return null;
   end if;
-  known := private.open_ocpp_transaction(charger, null, at, meter_wh);
-  if begun_at is not null then
-    return case when (known.clock <> 'charger' or abs(extract(epoch from known.first_at - begun_at)) <= 300)
-                 and (coalesce(known.meter_start_wh, 0) = 0 or abs(known.meter_start_wh - begun_wh) <= 10)
-                then known end;
+  known.connector := said ->> 'connector';
+  known.source_started_at := said ->> 'told';
+  known.started_at := at;
+  known.first_at := least(known.first_at, at);
+  known.meter_start_wh := said ->> 'meter_wh';
+  if wh is not null then
+    -- its first value is no Transaction.Begin
+    known.begin_at := null;
+    known.begin_wh := null;
   end if;
-  return case when meter_wh + 10 >= known.last_wh is not false and not exists (
-    select from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> known.connector)
-    then known end;
+  perform private.store_ocpp_transaction(known);
+  return known;
 end $$;
 
 -- The transaction that a StartTransaction begins.
@@ -25745,6 +26154,9 @@ begin
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if known.id is null then
+    known := private.begun_before_start(charger, said);
+  end if;
+  if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
                                         first_at, meter_start_wh, clock, id_tag)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
@@ -25758,41 +26170,88 @@ begin
 end $$;
 
 -- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
--- they are missing.
-create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
+-- they are missing: then it waits for a message that says which transaction it ends.
+create function private.stop_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
+  returns jsonb
 language plpgsql
 as $$
 declare
   readings constant jsonb := said -> 'readings';
-  known     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
-  is_own   constant boolean := known.id is not null;
+  is_foreign constant boolean := is_mirror or link.foreign_ids;
+  named    constant text := private.ocpp_name(said ->> 'transaction');
+  own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  match    record;
+  known    core.ocpp_transactions;
+  how      text;
 begin
-  if not is_own then
-    known := private.guess_ocpp_transaction(charger, said);
-  end if;
-  if known.id is not null then
-    if known.ended_at is null or is_own and known.end_guessed then
-      known.ended_at := null;
-      known := private.merge_ocpp_readings(charger, known, readings, true);
-      known.ended_at := said ->> 'at';
-      known.end_wh := said ->> 'meter_wh';
-      known.end_guessed := not is_own;
-      known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
+  select * into match from private.stopped_ocpp(charger, link, is_foreign, said);
+  known := match.known;
+  how := match.how;
+  if how = 'repeat' then
+    if known.end_guessed and known.id = own.id and not is_foreign then
+      known.end_guessed := false;
       perform private.store_ocpp_transaction(known);
     end if;
     return private.ocpp_session(charger, known);
-  end if;
-  if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
-    known.charger_id := charger.id;
-    -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
-    known.source_id := concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}');
-    known.clock := said ->> 'clock';
-    known.started_at := readings #>> '{begin,at}';
+  elsif how is not null then
+    known.ended_at := null;
     known := private.merge_ocpp_readings(charger, known, readings, true);
     known.ended_at := said ->> 'at';
+    known.end_wh := said ->> 'meter_wh';
+    known.end_guessed := how = 'guess';
+    known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
+    if known.id is distinct from own.id then
+      known.foreign_ids := private.with_ocpp_name(known.foreign_ids, named);
+      perform private.note_foreign_ids(link, true) where named is not null;
+    elsif not is_mirror then
+      perform private.note_foreign_ids(link, false);
+    end if;
+    perform private.store_ocpp_transaction(known);
     return private.ocpp_session(charger, known);
+  elsif own.ended_at is not null and not is_foreign then
+    -- the first stop counts
+    return private.ocpp_session(charger, own);
+  elsif readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, started_at, first_at, clock, foreign_ids)
+    values (charger.partner_id, charger.id, charger.owner_id, (readings #>> '{begin,at}')::timestamptz,
+            (readings #>> '{begin,at}')::timestamptz, said ->> 'clock', private.with_ocpp_name('{}', named))
+    returning * into known;
+    known := private.merge_ocpp_readings(charger, known, readings, true);
+    known.ended_at := said ->> 'at';
+    known.end_wh := said ->> 'meter_wh';
+    perform private.store_ocpp_transaction(known);
+    return private.ocpp_session(charger, known);
+  elsif said ->> 'clock' <> 'wrong' and not said ? 'waits' then
+    said := (said - 'evidence') #- '{readings,signed}' || '{"waits": true}';
+    update core.ocpp_links l
+       set waiting = case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0 else l.waiting end || said
+     where l.partner_id = link.partner_id and l.charger_id = link.charger_id
+       and not l.waiting @> jsonb_build_array(said);
   end if;
   return null;
+end $$;
+
+-- The sessions of stops that waited, and whose transaction is known now.
+create function private.retry_waiting_ocpp(charger core.chargers, is_mirror boolean) returns jsonb
+language plpgsql
+as $$
+declare
+  link  core.ocpp_links;
+  stop  jsonb;
+  item  jsonb;
+  items jsonb := '[]';
+begin
+  select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  for stop in select w from jsonb_array_elements(link.waiting) w loop
+    item := private.stop_ocpp(charger, link, is_mirror or link.foreign_ids, stop);
+    if item is not null then
+      items := items || item;
+      update core.ocpp_links l
+         set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> stop)
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+    end if;
+  end loop;
+  return items;
 end $$;
 
 -- Notes what the meter of a charger said, unless a later reading is known.
@@ -25867,24 +26326,52 @@ begin
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
-create function private.values_ocpp(charger core.chargers, said jsonb) returns jsonb
+create function private.values_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
+  returns jsonb
 language plpgsql
 as $$
 declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
-  known core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   at   constant timestamptz := last ->> 'at';
-  is_own boolean := known.id is not null;
+  wh   constant bigint := last ->> 'wh';
+  plug constant int := said ->> 'connector';
+  named constant text := private.ocpp_name(said ->> 'transaction');
+  own   constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  known core.ocpp_transactions := own;
+  is_own  boolean := own.id is not null and own.connector = plug and not is_mirror
+                     -- an end that we guessed may be passed until another transaction begins at the connector
+                     and (at is null or not private.is_after_ocpp(own, at) is true or own.end_guessed)
+                     and (at is null or own.ended_at is not null and not own.end_guessed
+                          or not private.ocpp_followed(own, at));
+  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null;
 begin
-  if at is not null and (known.id is null or private.is_after_ocpp(known, at))
-     -- a transaction whose end we guessed may go on until another begins at its connector
-     and (known.end_guessed is not true or exists (
-       select from core.ocpp_transactions l
-        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = known.connector
-            and l.first_at <= at
-          and private.ocpp_began_later(l, known))) then
-    known := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
-    is_own := false;
+  if is_own then
+    perform private.note_foreign_ids(link, false);
+  elsif at is null then
+    return null;
+  elsif named is null or said ->> 'clock' = 'wrong' then
+    known := private.open_ocpp_transaction(charger, plug, at, null);
+    if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
+      known := private.begun_by_rise(charger, link, said);
+    end if;
+  else
+    known := private.ocpp_transaction_at(charger, plug, at);
+    if private.ocpp_runs_at(known, at) then
+      -- a reading that its charger cannot have reached is not its
+      is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
+                or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
+      known := case when is_own then known end;
+      known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
+    elsif is_foreign and private.begins_by_values(known, named, wh) then
+      insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, foreign_ids)
+      values (charger.partner_id, charger.id, charger.owner_id, plug,
+              coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
+      returning * into known;
+      is_own := true;
+    else
+      known := null;
+    end if;
+    perform private.note_foreign_ids(link, true) where is_own and not is_mirror;
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
@@ -25894,8 +26381,58 @@ begin
     return private.ocpp_session(charger, known);
   end if;
   -- outside a transaction it is only what the meter says
-  perform private.note_ocpp_meter(charger, at, (last ->> 'wh')::bigint);
+  perform private.note_ocpp_meter(charger, at, wh);
   return null;
+end $$;
+
+-- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
+-- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
+  returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
+  at   constant timestamptz := last ->> 'at';
+  wh   constant bigint := last ->> 'wh';
+  plug constant text := said ->> 'connector';
+  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
+  before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  known core.ocpp_transactions;
+begin
+  if at <= since_at or private.ocpp_runs_at(before, at) then
+    return null;
+  elsif since_at > at - interval '48 hours'
+        and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
+        and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
+    insert into core.ocpp_transactions
+      (partner_id, charger_id, owner_id, connector, first_at, clock, begin_at, begin_wh)
+    values
+      (charger.partner_id, charger.id, charger.owner_id, plug::int, since_at, said ->> 'clock', since_at, since_wh)
+    returning * into known;
+  end if;
+  update core.ocpp_links l
+     set idle = l.idle || jsonb_build_object(plug, jsonb_build_object('at', last -> 'at', 'wh', last -> 'wh'))
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  return known;
+end $$;
+
+-- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
+create function private.begins_by_values(before core.ocpp_transactions, named text, wh bigint) returns boolean
+language sql immutable
+return before.id is null or not named = any (before.foreign_ids)
+    or wh > coalesce(before.end_wh, before.final_wh, before.last_wh, before.meter_start_wh, 0) + 100;
+
+-- Notes that a connector is free: Finishing or Available.
+create function private.status_ocpp(link core.ocpp_links, said jsonb) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l
+     set freed = l.freed || jsonb_build_object(said ->> 'connector', jsonb_build_object(
+           'at', said ->> 'at', 'status', said ->> 'status'))
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
 end $$;
 
 -- The serial number of a BootNotification, as core.chargers has it.
@@ -25989,10 +26526,11 @@ begin
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id
        and h.status = 'active'
      for no key update;
-  -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger
+  -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger.
+  -- Several connections may speak for it; none from before its password was renewed
   perform from core.ocpp_links l
     where l.partner_id = charger.partner_id and l.charger_id = charger.id
-        and l.generation = connected_charger.generation for update;
+        and connected_charger.generation between l.valid_from and l.generation for update;
   if not found then
     perform private.refuse('connection_superseded');
   end if;
@@ -26001,7 +26539,7 @@ begin
 end $$;
 comment on function private.connected_charger(uuid, bigint) is
   'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it '
-  'was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
+  'was removed, or its password renewed since. Definer, because the gateway knows no tenant.';
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -26013,6 +26551,10 @@ declare
   item     jsonb;
   items    jsonb := '[]';
   ids      int[] := '{}';
+  ended    jsonb;
+  other    jsonb;
+  link     core.ocpp_links;
+  is_mirror constant boolean := coalesce((input ->> 'mirror')::boolean, false);
 begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
@@ -26023,19 +26565,36 @@ begin
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
+    select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
+        items := items || private.correct_stopped_ocpp(charger, known);
         item := private.ocpp_session(charger, known);
-      when 'stop' then item := private.stop_ocpp(charger, said);
+      when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);
-      when 'values' then item := private.values_ocpp(charger, said);
+      when 'values' then item := private.values_ocpp(charger, link, is_mirror, said);
+      when 'status' then
+        perform private.status_ocpp(link, said);
+        items := items || private.correct_freed_ocpp(charger, link, said);
     end case;
     ids := ids || known.id;
     if item is null and said ? 'evidence' then
       perform private.keep_ocpp_words(charger, said);
-    elsif item is not null then
+    end if;
+    -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
+    ended := case when said ->> 'kind' in ('start', 'values', 'event')
+                  then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger, is_mirror) else '[]' end;
+    for other in select e from jsonb_array_elements(ended) e loop
+      if other ->> 'external_id' = item ->> 'external_id' then
+        item := other;
+      else
+        items := items || other;
+      end if;
+    end loop;
+    if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
   end loop;
@@ -26045,16 +26604,51 @@ begin
   return json_build_object('ids', ids);
 end $$;
 comment on function api.take_ocpp_messages(jsonb, jsonb) is
-  'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: '
-  'boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, '
-  'null for others. Idempotent.';
+  'What happened at a connected charger: {charger_id, generation, protocol, mirror?, happened: [{kind: '
+  'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
+  'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
+
+-- Ends the transactions of a charger without news for 48 hours by their last reading. Returns the sessions.
+create function private.end_silent_ocpp(charger core.chargers) returns jsonb
+language plpgsql
+as $$
+declare
+  silent core.ocpp_transactions;
+  items  jsonb := '[]';
+begin
+  for silent in
+    update core.ocpp_transactions t set is_over = true, id_tag = null
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and not t.is_over
+       and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours'
+    returning t.*
+  loop
+    items := items || private.ocpp_session(charger, silent);
+  end loop;
+  return items;
+end $$;
 
 create function private.give_up_charges() returns int
 language plpgsql security definer
 as $$
 declare
+  silent  constant uuid[] := array(
+    select distinct t.charger_id from core.ocpp_transactions t
+     where t.ended_at is null and not t.is_over and t.last_wh is not null
+       and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100);
+  charger core.chargers;
   given_up int;
 begin
+  -- what nobody ended within 48 hours of its last reading has that as its end; all chargers are locked first, as
+  -- private.store_sessions then locks connections
+  perform from core.chargers h
+    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent)
+    order by h.id for no key update;
+  for charger in select h.* from core.chargers h
+                  where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent) loop
+    perform private.act_for_person(charger.partner_id, charger.owner_id),
+            private.store_sessions(private.end_silent_ocpp(charger));
+  end loop;
+  perform private.act_for_person(null, null);
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
@@ -26063,13 +26657,14 @@ begin
               where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
                   and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.id = lost.id and not 'no_end' = any (s.flags);
+   where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
-  return given_up;
+  return given_up + cardinality(silent);
 end $$;
 comment on function private.give_up_charges() is
-  'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if '
-  'it comes after all. Definer, because it looks at every tenant.';
+  'Ends a running session by its last reading, 48 hours after it. Flags one without a reading as no_end once another '
+  'has begun at its connector 48 hours ago. A stop replaces both if it comes after all. Definer, because it looks at '
+  'every tenant.';
 
 -- supabase/schemas/sources/uploads/uploads.sql
 
@@ -26386,11 +26981,40 @@ as $$
         charger.ocpp_identity, 'Charger')
 $$;
 
-create function private.charger_by_identity(identity text) returns core.chargers
-language sql stable security definer
-as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
-comment on function private.charger_by_identity(text) is
-  'Finds a charger before its tenant is known; definer only for that.';
+create function private.charger_by_credentials(identity text, hash bytea) returns core.chargers
+language plpgsql stable security definer
+as $$
+declare
+  charger core.chargers;
+begin
+  if identity is null then
+    select * into charger from core.chargers h where h.ocpp_mirror_hash = hash and h.status = 'active' limit 1;
+  else
+    select * into charger from core.chargers h
+     where h.ocpp_identity = identity and h.ocpp_password_hash = hash and h.status = 'active' limit 1;
+  end if;
+  return charger;
+end $$;
+comment on function private.charger_by_credentials(text, bytea) is
+  'Finds a charger by identity and password, or without identity by the secret of a mirror''s address, before its '
+  'tenant is known; definer only for that.';
+
+create function private.note_refused_password(identity text) returns void
+language plpgsql security definer
+as $$
+begin
+  -- in order, so that two reports cannot wait for each other
+  perform from core.chargers h
+    where h.ocpp_identity = identity and h.status = 'active'
+      and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute'
+    order by h.id for no key update;
+  update core.chargers h set ocpp_refused_at = private.now()
+   where h.ocpp_identity = identity and h.status = 'active'
+     and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute';
+end $$;
+comment on function private.note_refused_password(text) is
+  'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
+  'knows whose charger it is.';
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
 language plpgsql stable security definer
@@ -26417,15 +27041,15 @@ comment on function private.reserve_serial_number(text, text) is
   'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
   'wait. Call this before storing an active charger.';
 
+-- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
+-- differ. The person's chargers are locked.
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
 begin
-  perform private.lock('ocpp_identity', identity);
-  return (private.charger_by_identity(identity)).id is null;
+  return not exists (select from core.chargers h
+                      where h.user_id = private.user_id() and h.ocpp_identity = identity and h.status = 'active');
 end $$;
-comment on function private.reserve_ocpp_identity(text) is
-  'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
 -- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a
 -- connection.

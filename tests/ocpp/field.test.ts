@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 let left = 0;
-beforeEach(async () => {
+async function connectAnother(): Promise<void> {
   // a person has at most ten chargers
   if (left === 0) {
     token = await (await world.addUser()).token();
@@ -29,7 +29,8 @@ beforeEach(async () => {
   const { identity, password } = body.ocpp;
   const admitted = (await world.post("/ocpp/chargers:admit", { identity, password }, secret)).body;
   link = { charger_id: admitted.charger_id, generation: admitted.generation };
-});
+}
+beforeEach(connectAnother);
 
 const day = (time: string) => (time.includes("T") ? time : `2026-08-15T${time}Z`);
 type Frame = [action: string, payload: object];
@@ -69,17 +70,21 @@ const event = (eventType: string, time: string, ...meterValue: object[]): Frame 
   },
 ];
 
-async function send(frames: readonly Frame[], live: boolean, received_at = NOW): Promise<void> {
-  let id: unknown;
+/** The id that we gave to a start: 0 is the first. */
+const ours = (n: number) => `ours ${n}`;
+
+async function send(frames: readonly Frame[], live: boolean, received_at = NOW, mirror?: boolean): Promise<void> {
+  const ids: unknown[] = [];
   for (const [action, payload] of frames) {
-    const named =
-      "transactionId" in payload && payload.transactionId === ID ? { ...payload, transactionId: id } : payload;
+    const id = "transactionId" in payload ? String(payload.transactionId) : "";
+    const given = id === ID ? ids.at(-1) : id.startsWith("ours ") ? ids[Number(id.slice(5))] : undefined;
+    const named = given === undefined ? payload : { ...payload, transactionId: given };
     const sent_sha256 = createHash("sha256").update(JSON.stringify(named)).digest("hex");
     const protocol = action === "TransactionEvent" ? "ocpp2.0.1" : "ocpp1.6";
     const messages = [{ action, payload: named, received_at, live, sent_sha256 }];
-    const { status, body } = await world.post("/ocpp/messages", { ...link, protocol, messages }, secret);
+    const { status, body } = await world.post("/ocpp/messages", { ...link, protocol, mirror, messages }, secret);
     expect(status, JSON.stringify(body)).toBe(200);
-    if (action === "StartTransaction") id = body.answers[0].payload.transactionId;
+    if (action === "StartTransaction") ids.push(body.answers[0].payload.transactionId);
   }
 }
 const stored = async () =>
@@ -497,3 +502,349 @@ describe("contract §6 a clock", () => {
     expect(await times()).toMatchObject({ started_at: new Date("2026-08-15T09:00:00Z"), wh: 3_000, flags: [] });
   });
 });
+
+// A copy of what the station sends to another back office: our answers reach nobody, and that one gives the ids.
+const begins = (connectorId: number, meterStart: number, time: string): Frame => [
+  "StartTransaction",
+  { connectorId, idTag: "A", timestamp: day(time), meterStart },
+];
+const reads = (connectorId: number, transactionId: unknown, ...readings: [time: string, wh: number][]): Frame => [
+  "MeterValues",
+  { connectorId, transactionId, meterValue: readings.map(([time, wh]) => at(time, wh)) },
+];
+const ends = (transactionId: unknown, meterStop: number | undefined, time: string, ...data: object[]): Frame => [
+  "StopTransaction",
+  { transactionId, timestamp: day(time), meterStop, ...(data.length > 0 ? { transactionData: data } : {}) },
+];
+const says = (connectorId: number, status: string, time: string): Frame => [
+  "StatusNotification",
+  { connectorId, status, errorCode: "NoError", timestamp: day(time) },
+];
+type Copy = [what: string, frames: Frame[], ...kwh: (number | "open")[]];
+
+const MIRRORED: Copy[] = [
+  [
+    "the other's id is our earlier one, of the other connector",
+    [
+      begins(1, 100_000, "01:00:00"),
+      ends(77, 110_000, "02:00:00"),
+      begins(2, 130_000, "03:00:00"),
+      ends(ours(0), 135_000, "04:00:00"),
+    ],
+    10,
+    5,
+  ],
+  [
+    "direct first, then a copy with our id of then",
+    [
+      begins(1, 10_000, "01:00:00"),
+      ends(ours(0), 17_000, "02:00:00"),
+      begins(1, 20_000, "03:00:00"),
+      ends(ours(0), 30_000, "04:00:00"),
+      ends(ours(0), 17_000, "02:00:00"),
+      ends(ours(0), 30_000, "04:00:00"),
+    ],
+    7,
+    10,
+  ],
+  [
+    "our id of then, in values as well",
+    [
+      begins(1, 10_000, "01:00:00"),
+      ends(ours(0), 17_000, "02:00:00"),
+      begins(2, 20_000, "03:00:00"),
+      reads(2, ours(0), ["03:30:00", 25_000]),
+      ends(ours(0), 30_000, "04:00:00"),
+    ],
+    7,
+    10,
+  ],
+  [
+    "two cars at once, with values",
+    [
+      begins(1, 10_000, "01:00:00"),
+      begins(2, 50_000, "01:05:00"),
+      reads(1, 501, ["01:30:00", 12_000]),
+      reads(2, 502, ["01:30:00", 52_000]),
+      ends(502, 56_000, "02:00:00"),
+      ends(501, 18_000, "02:10:00"),
+    ],
+    8,
+    6,
+  ],
+  [
+    "two cars at once, with ids that are ours the other way round",
+    [
+      begins(1, 10_000, "01:00:00"),
+      begins(2, 11_000, "01:05:00"),
+      reads(1, ours(1), ["01:30:00", 12_000]),
+      reads(2, ours(0), ["01:30:00", 13_000]),
+      ends(ours(0), 17_000, "02:00:00"),
+      ends(ours(1), 18_000, "02:10:00"),
+    ],
+    8,
+    6,
+  ],
+  [
+    "two cars at once, told apart by Finishing alone",
+    [
+      begins(1, 10_000, "01:00:00"),
+      begins(2, 11_000, "01:05:00"),
+      ends(0, 17_000, "02:00:00"),
+      says(2, "Finishing", "02:00:05"),
+      ends(0, 18_000, "02:10:00"),
+    ],
+    8,
+    6,
+  ],
+  [
+    "two cars at once, and nothing that tells them apart",
+    [begins(1, 10_000, "01:00:00"), begins(2, 11_000, "01:05:00"), ends("a", 17_000, "02:00:00")],
+    "open",
+    "open",
+  ],
+  [
+    "two connectors, one after the other, without values",
+    [
+      begins(1, 10_000, "01:00:00"),
+      ends("f-1", 20_000, "02:00:00"),
+      begins(2, 40_000, "03:00:00"),
+      ends("f-2", 50_000, "04:00:00"),
+    ],
+    10,
+    10,
+  ],
+  [
+    "no start, values and a stop",
+    [reads(1, 77, ["01:00:00", 102_000]), reads(1, 77, ["01:15:00", 106_000]), ends(77, 110_000, "02:00:00")],
+    8,
+  ],
+  [
+    "no stop, and a next start",
+    [
+      begins(1, 100_000, "01:00:00"),
+      reads(1, 77, ["02:00:00", 108_000]),
+      begins(1, 110_000, "03:00:00"),
+      ends(78, 112_000, "04:00:00"),
+    ],
+    8,
+    2,
+  ],
+  [
+    "neither stop nor next start",
+    [
+      begins(1, 100_000, "01:00:00"),
+      reads(1, 77, ["02:00:00", 108_000]),
+      reads(1, 78, ["03:00:00", 112_000]),
+      ends(78, 114_000, "04:00:00"),
+    ],
+    14,
+  ],
+  [
+    "a refused card",
+    [begins(1, 10_000, "01:00:00"), begins(1, 10_000, "01:10:00"), ends(9, 16_000, "02:00:00")],
+    "open",
+    6,
+  ],
+  [
+    "one id for all, at both connectors",
+    [
+      begins(1, 10_000, "01:00:00"),
+      reads(1, 1, ["01:30:00", 12_000]),
+      ends(1, 14_000, "02:00:00"),
+      begins(2, 50_000, "03:00:00"),
+      reads(2, 1, ["03:30:00", 52_000]),
+      ends(1, 53_000, "04:00:00"),
+      begins(1, 14_000, "05:00:00"),
+      ends(1, 19_000, "06:00:00"),
+    ],
+    4,
+    3,
+    5,
+  ],
+  [
+    "each message twice, the second ten minutes late, and out of order",
+    [
+      ends(77, 110_000, "02:00:00"),
+      reads(1, 77, ["01:30:00", 105_000]),
+      begins(1, 100_000, "01:00:00"),
+      begins(1, 110_000, "02:05:00"),
+      reads(1, 77, ["01:30:00", 105_000]),
+      begins(1, 100_000, "01:00:00"),
+      ends(78, 113_000, "02:30:00"),
+      ends(77, 110_000, "02:00:00"),
+      reads(1, 77, ["01:40:00", 106_000]),
+      begins(1, 110_000, "02:05:00"),
+      ends(78, 113_000, "02:30:00"),
+    ],
+    10,
+    3,
+  ],
+  [
+    "two mirrors and the charger itself at once",
+    [
+      begins(1, 100_000, "01:00:00"),
+      begins(1, 100_000, "01:00:00"),
+      reads(1, ours(0), ["01:30:00", 105_000]),
+      reads(1, 501, ["01:30:00", 105_000]),
+      reads(1, "b-9", ["01:30:00", 105_000]),
+      ends("b-9", 110_000, "02:00:00"),
+      reads(1, "c", ["01:45:00", 107_000]),
+      ends(ours(0), 110_000, "02:00:00"),
+      ends(501, 110_000, "02:00:00"),
+      begins(1, 110_000, "02:10:00"),
+      reads(1, 501, ["01:45:00", 107_000]),
+      ends(502, 111_000, "02:20:00"),
+      ends(ours(1), 111_000, "02:20:00"),
+    ],
+    10,
+    1,
+  ],
+  [
+    "a stop that has its own begin, then its start, late",
+    [
+      ends(77, 110_000, "02:00:00", at("01:00:00", 100_000, BEGIN), at("02:00:00", 110_000, END)),
+      begins(1, 100_000, "01:00:00"),
+      reads(1, 77, ["01:30:00", 105_000]),
+      ends(77, 110_000, "02:00:00", at("01:00:00", 100_000, BEGIN), at("02:00:00", 110_000, END)),
+    ],
+    10,
+  ],
+  [
+    "a stop without a register after values to 9,000",
+    [begins(1, 1_000, "01:00:00"), reads(1, 7, ["01:30:00", 9_000]), ends(7, undefined, "02:00:00")],
+    8,
+  ],
+  [
+    "values that go on after the stop, without energy",
+    [
+      begins(1, 1_000, "01:00:00"),
+      reads(1, 7, ["01:30:00", 3_000]),
+      ends(7, 4_000, "02:00:00"),
+      reads(1, 7, ["02:30:00", 4_000]),
+    ],
+    3,
+  ],
+  [
+    "values beyond what the charger can give",
+    [begins(1, 1_000, "01:00:00"), reads(1, 7, ["01:10:00", 900_000]), ends(7, 4_000, "02:00:00")],
+    3,
+  ],
+  [
+    "a stop of another connector, whose start never came, is not guessed",
+    [begins(1, 1_000, "01:00:00"), says(2, "Finishing", "02:00:00"), ends(9, 8_000, "02:00:00")],
+    "open",
+  ],
+];
+
+describe.each([
+  ["at a mirror's address", true],
+  ["at the charger's own address", false],
+])("contract §6 a copy of another back office's line %s", (_, mirror) => {
+  test.each(MIRRORED)("%s", async (_what, frames, ...kwh) => {
+    await send(frames, true, NOW, mirror);
+    const { list } = await world.row(
+      `select coalesce(json_agg(case when ended_at is null then '"open"' else to_json(wh / 1000.0) end order by started_at, connector), '[]') as list
+         from core.charging_sessions where charger_id = $1 and flags = '{}'`,
+      link.charger_id,
+    );
+    expect(list).toEqual(kwh);
+  });
+});
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** How other back offices number transactions; n counts from 0. */
+const NUMBERED: ((n: number) => unknown)[] = [
+  (n) => 9_007_199_254_740_000 + n,
+  (n) => n + 1,
+  (n) => `tx-${n}`,
+  () => 0,
+  () => 5,
+  (n) => (n === 0 ? 1 : ours(n - 1)),
+];
+
+/** Random charges of two connectors. What is lost, comes twice, or late; what was delivered, and proved by readings. */
+function copied(seed: number) {
+  const next = numbers(seed);
+  const within = (from: number, to: number) => from + Math.floor(next() * (to - from + 1));
+  const numbered = NUMBERED[within(0, NUMBERED.length - 1)] as (n: number) => unknown;
+  const [hasValues, hasStatus, hasFaults] = [next() < 0.8, next() < 0.5, next() < 0.8];
+  const delivered = [0, 0, 0];
+  type Sent = { time: number; frame: Frame; proves?: { charge: object; wh: number } };
+  const sent: Sent[] = [];
+  const charges: { connector: number; from: number; to: number; start: number; end: number }[] = [];
+  for (const connector of [1, 2]) {
+    let time = Date.parse("2026-08-15T00:00:00Z") + within(0, 3_600) * 1_000;
+    let register = within(0, 3) === 0 ? 100_000 : within(1, 200) * 1_000;
+    for (let n = within(1, 4); n > 0; n -= 1) {
+      const seconds = within(600, 5_400);
+      const charge = { connector, from: time, to: time + seconds * 1_000, start: register, end: register };
+      charge.end += Math.floor((seconds / 3_600) * within(0, 20_000));
+      charges.push(charge);
+      delivered[connector] = (delivered[connector] ?? 0) + charge.end - charge.start;
+      register = charge.end;
+      time = charge.to + within(60, 3_600) * 1_000;
+    }
+  }
+  charges.sort((one, other) => one.from - other.from);
+  for (const [n, charge] of charges.entries()) {
+    const { connector, from, to, start: meterStart, end } = charge;
+    const id = numbered(n);
+    const iso = (time: number) => new Date(time).toISOString();
+    const wh = (time: number) => Math.floor(meterStart + ((end - meterStart) * (time - from)) / (to - from));
+    sent.push({ time: from, frame: begins(connector, meterStart, iso(from)), proves: { charge, wh: meterStart } });
+    for (let time = from + 300_000; hasValues && time < to; time += 600_000)
+      sent.push({ time, frame: reads(connector, id, [iso(time), wh(time)]), proves: { charge, wh: wh(time) } });
+    sent.push({ time: to, frame: ends(id, end, iso(to)) });
+    if (hasStatus) sent.push({ time: to + 1, frame: says(connector, "Finishing", iso(to + 1)) });
+  }
+  const kept: Sent[] = [];
+  for (const each of sent) {
+    const isLost = hasFaults && next() < 0.12;
+    // our id of a charge is not known before its start
+    const isOurs = numbered(1) === ours(0);
+    if (!isLost || (isOurs && each.frame[0] === "StartTransaction")) kept.push(each);
+    else continue;
+    if (hasFaults && next() < 0.1) kept.push({ ...each, time: each.time + within(1, 900) * 1_000 });
+    if (hasFaults && !isOurs && next() < 0.05) each.time += within(1, 600) * 1_000;
+  }
+  kept.sort((one, other) => one.time - other.time);
+  const proved = [0, 0, 0];
+  for (const charge of charges) {
+    const readings = kept.flatMap(({ proves }) => (proves?.charge === charge ? [proves.wh] : []));
+    if (readings.length > 1)
+      proved[charge.connector] = (proved[charge.connector] ?? 0) + Math.max(...readings) - Math.min(...readings);
+  }
+  return { frames: kept.map(({ frame }) => frame), delivered, proved };
+}
+
+test("contract §6 a copy with faults never counts more than was delivered, nor less than two readings prove", async () => {
+  const end = performance.now() + 8_000;
+  const wrong: object[] = [];
+  for (let seed = 1; seed <= 100 && performance.now() < end; seed += 1) {
+    await connectAnother();
+    const { frames, delivered, proved } = copied(seed);
+    await send(frames, true, NOW, seed % 2 === 0);
+    for (const connector of [1, 2]) {
+      const { counted, shown } = await world.row(
+        `select coalesce(sum(wh) filter (where counted), 0)::int as counted, coalesce(sum(wh), 0)::int as shown
+           from core.charging_sessions where charger_id = $1 and connector = $2`,
+        link.charger_id,
+        connector,
+      );
+      const [most = 0, least = 0] = [delivered[connector], proved[connector]];
+      if (counted > most + 50 || shown < least - 50) wrong.push({ seed, connector, counted, shown, most, least });
+    }
+  }
+  expect(wrong).toEqual([]);
+}, 30_000);

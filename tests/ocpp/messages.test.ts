@@ -344,6 +344,9 @@ describe("contract §6 OCPP 1.6", () => {
   test("a start without a stop before it leaves that one open, and after two days it has no end, until it has", async () => {
     const { payload } = await tell(started("08:00", 1000));
     await tell(started("10:00", 6000));
+    // the newest is the one that charges
+    const [charger] = (await world.get("/chargers", await user.token())).body.chargers;
+    expect(charger).toMatchObject({ is_charging: true, current_session: { started_at: "2026-08-15T10:00:00Z" } });
     const run = async (time: string) => {
       await world.freeze(time);
       await runDueJobs(world);
@@ -354,7 +357,31 @@ describe("contract §6 OCPP 1.6", () => {
     expect(await sessions()).toEqual([session("08:00", null, 0, "no_end"), session("10:00", null, 0)]);
     await tell(stopped(payload.transactionId, "09:00", 6000));
     expect((await sessions())[0]).toEqual(session("08:00", "09:00", 5000));
+    // what has readings ends with the last one, until its stop comes
+    const { transactionId } = (await tell(started("11:00", 50_000, { connectorId: 2 }))).payload;
+    const more = (time: string, wh: number): Said => [
+      "MeterValues",
+      { connectorId: 2, transactionId, meterValue: [sample(time, wh)] },
+    ];
+    await tell(more("11:30", 53_000));
+    await run("2026-08-19T14:00:00Z");
+    expect((await sessions())[2]).toEqual(session("11:00", "11:30", 3000));
+    await tell(more("11:45", 54_000));
+    expect((await sessions())[2]).toEqual(session("11:00", "11:45", 4000));
+    await tell(stopped(transactionId, "12:00", 55_000));
+    expect((await sessions())[2]).toEqual(session("11:00", "12:00", 5000));
     await world.freeze(NOW);
+  });
+
+  test("four starts without a stop and one that ends: one session, and nothing charges", async () => {
+    for (const time of ["08:00", "08:10", "08:20", "08:30"]) await tell(started(time, 1000));
+    const { payload } = await tell(started("08:40", 1000));
+    await tell(stopped(payload.transactionId, "09:00", 6000));
+    const token = await user.token();
+    expect((await world.get("/chargers", token)).body.chargers[0]).toMatchObject({ is_charging: false });
+    const { body } = await world.get("/sessions", token);
+    const states = body.sessions.map(({ status, kwh }: { status: string; kwh: number }) => [status, kwh]);
+    expect(states).toEqual([["completed", 5], ...Array(4).fill(["active", 0])]);
   });
 
   test("a charger without the time: its live messages are of now, and each charge is one of its own", async () => {
@@ -760,7 +787,7 @@ test("contract §6 a card is shown to its owner while it charges, and is in no o
 });
 
 describe("contract §6 who may tell", () => {
-  test("a newer connection, a new password and a removal end an older connection", async () => {
+  test("a new password and a removal end every connection; a newer one ends only one that is silent", async () => {
     const told = (generation: number) =>
       world.post(
         "/ocpp/messages",
@@ -780,16 +807,14 @@ describe("contract §6 who may tell", () => {
         },
         secret,
       );
-    const seen = async ({ charger_id, generation } = link) =>
-      (await world.post("/ocpp/seen", { chargers: [{ charger_id, generation }] }, secret)).body.gone;
+    const seen = async ({ charger_id, generation } = link, silent = false) =>
+      (await world.post("/ocpp/seen", { chargers: [{ charger_id, generation, silent }] }, secret)).body.gone;
     const first = link;
     expect(await seen()).toEqual([]);
     link = await connect();
     expect(link.generation).toBe(2);
-    expect(await seen(first)).toEqual([link.charger_id]);
-    expect((await told(1)).status).toBe(409);
-    expect(await told(1)).toMatchObject({ body: { error: "connection_superseded" } });
-    expect((await told(2)).status).toBe(200);
+    expect([await seen(first), await seen(first, true), await seen(link, true)]).toEqual([[], [first], []]);
+    for (const generation of [1, 2]) expect((await told(generation)).status).toBe(200);
 
     const token = await user.token();
     const path = `/chargers/${link.charger_id}/ocpp-credentials`;
@@ -799,9 +824,11 @@ describe("contract §6 who may tell", () => {
       identity: credentials.identity,
       endpoint: `wss://gateway.example/${credentials.identity}`,
       password: expect.stringMatching(/^[0-9a-f]{40}$/),
+      mirror_endpoint: expect.stringMatching(/^wss:\/\/gateway\.example\/m\/[0-9a-f]{40}$/),
     });
-    expect(await seen()).toEqual([link.charger_id]);
-    expect((await told(2)).status).toBe(409);
+    expect(await seen()).toEqual([link]);
+    for (const generation of [1, 2])
+      expect(await told(generation)).toMatchObject({ status: 409, body: { error: "connection_superseded" } });
     expect((await world.post("/ocpp/chargers:admit", credentials, secret)).body).toEqual({ ok: false });
     credentials = renewed.body.ocpp;
     link = await connect();
@@ -836,7 +863,7 @@ describe("contract §6 who may tell", () => {
       "update core.chargers set status = 'removed', removed_at = private.now() where id = $1",
       link.charger_id,
     );
-    expect(await seen()).toEqual([link.charger_id]);
+    expect(await seen()).toEqual([link]);
     expect((await told(link.generation)).status).toBe(409);
     expect((await world.post(path, {}, token)).status).toBe(404);
   });
@@ -859,9 +886,10 @@ describe("contract §6 who may tell", () => {
       const messages = [{ action, payload, received_at: NOW, live: true, sent_sha256: "0".repeat(64) }];
       const told = world.post("/ocpp/messages", { ...link, protocol: "ocpp1.6", messages }, secret);
       await expect.poll(isWaiting).toBe(2);
-      await holder.query("update core.ocpp_links set generation = generation + 1 where charger_id = $1", [
-        link.charger_id,
-      ]);
+      await holder.query(
+        "update core.ocpp_links set generation = generation + 1, valid_from = generation + 1 where charger_id = $1",
+        [link.charger_id],
+      );
       await holder.query("commit");
       expect((await admitted).body).toEqual({ ok: false });
       expect((await told).status).toBe(409);
@@ -877,7 +905,7 @@ describe("contract §6 who may tell", () => {
     }));
     const { body } = await world.post("/ocpp/seen", { chargers: [...nobody, link] }, secret);
     expect(body.gone).toHaveLength(999);
-    expect(body.gone).not.toContain(link.charger_id);
+    expect(body.gone).not.toContainEqual(link);
     const heard = () => world.row("select last_seen_at from core.chargers where id = $1", link.charger_id);
     await world.row("update core.chargers set last_seen_at = null where id = $1", link.charger_id);
     // a silent connection is asked about, and its charger was not heard of

@@ -407,10 +407,12 @@ describe("§4.4 chargers of a person's own", () => {
     );
     expect(address.endsWith(`/${identity}`)).toBe(true);
     const row = await world.row(
-      "select id, encode(ocpp_password_hash, 'hex') as hash from core.chargers where ocpp_identity = $1",
+      "select id, encode(ocpp_password_hash, 'hex') as hash, encode(ocpp_mirror_hash, 'hex') as mirror from core.chargers where ocpp_identity = $1",
       identity,
     );
     expect(row.hash).toBe(hashSecret(password));
+    const mirror = /\/m\/([0-9a-f]{40})</.exec(added.text)?.[1] ?? "";
+    expect(row.mirror).toBe(hashSecret(mirror));
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);
     const again = await ask(mijn(world, "/chargers"), { form });
     expect(again.text, "a second click").toContain(password);
@@ -464,6 +466,31 @@ describe("§4.4 chargers of a person's own", () => {
     });
     const short = /<code data-copy>([0-9a-f]{16})<\/code>/.exec(shortened.text)?.[1] ?? "";
     expect([await admit(fresh), await admit(short)]).toEqual([false, true]);
+    // it connected, and did not say what it is
+    const page = (await ask(mijn(world, "/chargers"))).text;
+    expect(page).toContain("Deze laadpaal heeft ons merk en model niet gemeld.");
+    const models = [...page.matchAll(/<option value="([0-9a-f-]{36})">/g)].map(([, model]) => model ?? "");
+    expect(models.length).toBeGreaterThan(1);
+    const choose = async (model: string, serial: string) =>
+      (
+        await ask(mijn(world, `/chargers/${id}/model`), {
+          form: { ...(await formOn(ask, "/chargers")), [`model-${id}`]: model, [`serial-${id}`]: serial },
+        })
+      ).text;
+    expect(await choose("", "")).toContain("Vul het serienummer in");
+    expect(
+      (
+        await theirs(mijn(world, `/chargers/${id}/model`), {
+          form: { ...form, [`model-${id}`]: models[0] ?? "", [`serial-${id}`]: "X1" },
+        })
+      ).status,
+    ).toBe(404);
+    expect(await choose(models[0] ?? "", " mirror 1")).toContain("Merk en model zijn bewaard.");
+    expect(await world.row("select catalog_charger_id, serial_number from core.chargers where id = $1", id)).toEqual({
+      catalog_charger_id: models[0],
+      serial_number: "MIRROR1",
+    });
+    expect((await ask(mijn(world, "/chargers"))).text).not.toContain("heeft ons merk en model niet gemeld");
     await world.row("update core.chargers set latest_meter_wh = 12345, mid_eligible = false where id = $1", id);
     const heard = (await ask(mijn(world, "/chargers"))).text;
     expect(heard).toContain("<dt>Laatst gehoord</dt>");

@@ -44,6 +44,7 @@ describe("§4.4 POST /chargers", () => {
       ocpp: {
         identity: ocpp_identity,
         endpoint: `wss://gateway.example/ocpp/${ocpp_identity}`,
+        mirror_endpoint: expect.stringMatching(/^wss:\/\/gateway\.example\/ocpp\/m\/[0-9a-f]{40}$/),
         password: expect.stringMatching(/^[0-9a-f]{40}$/),
       },
     });
@@ -92,7 +93,9 @@ describe("§4.4 POST /chargers", () => {
     [{ nickname: "x".repeat(101) }, "nickname"],
     [{ nickname: "a\u0000b" }, "nickname"],
     [{ ocpp_identity: "" }, "ocpp_identity"],
-    [{ ocpp_identity: "a b" }, "ocpp_identity"],
+    [{ ocpp_identity: " a" }, "ocpp_identity"],
+    [{ ocpp_identity: "a/b" }, "ocpp_identity"],
+    [{ ocpp_identity: ".." }, "ocpp_identity"],
     [{ ocpp_identity: "x".repeat(65) }, "ocpp_identity"],
     [{ ocpp_identity: "café" }, "ocpp_identity"],
     [{ ocpp_identity: 5 }, "ocpp_identity"],
@@ -101,19 +104,53 @@ describe("§4.4 POST /chargers", () => {
     expect([status, body.error, body.issues?.[0]?.path]).toEqual([400, "invalid_request", path]);
   });
 
-  test("a taken identity: 409 in the specified words, whoever has it, and nothing about whom", async () => {
+  test("one's own second charger of an identity: 409 in the specified words", async () => {
     const ocpp_identity = newIdentity();
     await register({ ocpp_identity });
-    const stranger = await (await world.addUser()).token();
-    for (const bearer of [token, stranger]) {
-      const { status, body } = await register({ ocpp_identity }, bearer);
-      expect([status, body.error]).toEqual([409, `A charger with ocpp_identity "${ocpp_identity}" already exists`]);
-    }
+    const { status, body } = await register({ ocpp_identity });
+    expect([status, body.error]).toEqual([409, `A charger with ocpp_identity "${ocpp_identity}" already exists`]);
     await world.row(
       "update core.chargers set status = 'removed', removed_at = private.now() where ocpp_identity = $1",
       ocpp_identity,
     );
-    expect((await register({ ocpp_identity }, stranger)).status).toBe(201);
+    expect((await register({ ocpp_identity })).status).toBe(201);
+  });
+
+  test("attack: nobody keeps an identity from its owner: ten people have it, and each password is its charger's", async () => {
+    const ocpp_identity = "NL*ABC*E00001:1 left|a@b=c+d.e";
+    const people = await Promise.all(Array.from({ length: 10 }, async () => (await world.addUser()).token()));
+    const all = await Promise.all(people.map(async (bearer) => (await register({ ocpp_identity }, bearer)).body));
+    expect(all[0].ocpp.endpoint).toBe(`wss://gateway.example/ocpp/${encodeURIComponent(ocpp_identity)}`);
+    const secret = world.environment.config.GATEWAY_SECRET;
+    const admit = async (identity: string | null, password: string) =>
+      (await world.post("/ocpp/chargers:admit", { identity, password }, secret)).body;
+    for (const { id, ocpp } of all) {
+      expect(await admit(ocpp_identity, ocpp.password)).toMatchObject({ ok: true, charger_id: id, identified: false });
+      const mirror = ocpp.mirror_endpoint.split("/m/")[1];
+      expect(await admit(null, mirror)).toMatchObject({ ok: true, charger_id: id });
+      // neither opens what the other does
+      expect(await admit(null, ocpp.password)).toEqual({ ok: false });
+      expect(await admit("another", ocpp.password)).toEqual({ ok: false });
+    }
+    const refused = async () =>
+      (await Promise.all(people.map(async (bearer) => (await world.get("/chargers", bearer)).body.chargers[0]))).filter(
+        ({ password_refused_at }) => password_refused_at,
+      ).length;
+    expect(await refused()).toBe(0);
+    await world.row("update core.chargers set last_seen_at = null where ocpp_identity = $1", ocpp_identity);
+    // none at all is told like a wrong one, to each who has the identity
+    expect(await admit(ocpp_identity, "")).toEqual({ ok: false });
+    expect(await refused()).toBe(10);
+    // a guess, and the secret of somebody who renewed it or removed the charger
+    const [first, second] = all;
+    await world.post(`/chargers/${first.id}/ocpp-credentials`, {}, people[0] ?? "");
+    await world.row("update core.chargers set status = 'removed', removed_at = private.now() where id = $1", second.id);
+    for (const old of [first, second])
+      expect(await admit(null, old.ocpp.mirror_endpoint.split("/m/")[1])).toEqual({ ok: false });
+    expect(await admit(null, "0".repeat(40))).toEqual({ ok: false });
+    expect(JSON.stringify(world.log)).not.toMatch(
+      new RegExp(all.map(({ ocpp }) => ocpp.mirror_endpoint.slice(-40)).join("|")),
+    );
   });
 
   test("a host without a gateway invents no address: 503, and nothing is stored", async () => {
@@ -160,7 +197,12 @@ describe("§4.4 the gateway checks HTTP Basic", () => {
     const first = { status: "offline", password_refused_at: "2026-08-15T12:00:00Z" };
     expect(await refused("12:00:59")).toMatchObject(first);
     expect(await refused("12:01:01")).toMatchObject({ password_refused_at: "2026-08-15T12:01:01Z" });
-    expect(await admit(ocpp.identity, ocpp.password)).toEqual({ ok: true, charger_id: id, generation: 1 });
+    expect(await admit(ocpp.identity, ocpp.password)).toEqual({
+      ok: true,
+      charger_id: id,
+      generation: 1,
+      identified: false,
+    });
     const [connected] = (await world.get("/chargers", token)).body.chargers;
     expect(connected).toMatchObject({ status: "online" });
     expect(connected).not.toHaveProperty("password_refused_at");

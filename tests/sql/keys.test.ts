@@ -43,6 +43,7 @@ const DIRECTORY: Record<string, string> = {
   oauth_refresh_tokens_pkey: "a person's, by the hash of the token",
   oauth_refresh_tokens_generation_key: "a person's, within their grant",
   revoked_access_tokens_pkey: "of any token, before its tenant is known",
+  chargers_own_ocpp_identity: "a person's",
   personal_tokens_pkey: "a person's",
   page_sessions_pkey: "a person's, by the hash of what their browser holds",
   one_time_codes_pkey: "of whoever reads the mail, by what the code opens",
@@ -56,7 +57,6 @@ const DIRECTORY: Record<string, string> = {
 const CLAIMED: Record<string, { by: string; why: string }> = {
   attributions_user_id_key: { by: "reserve_customer", why: "a person is the customer of one partner" },
   booking_rows_live_ean: { by: "reserve_months", why: "a month of a metering point is booked once" },
-  chargers_active_ocpp_identity: { by: "reserve_ocpp_identity", why: "the gateway knows a charger by it alone" },
   chargers_active_serial: { by: "reserve_serial_number", why: "a charger stands in one place" },
   connections_active_ean: { by: "reserve_ean", why: "a metering point has one active connection" },
   draft_links_token_hash_key: { by: "reserve_token_hash", why: "a link is opened by its token alone" },

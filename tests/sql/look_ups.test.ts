@@ -164,7 +164,12 @@ test("what no two tenants may have", async () => {
   for (const [call, index] of [
     ["private.reserve_ean('871687010000000008')", "connections_active_ean by ean_code"],
     ["private.reserve_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
-    ["private.reserve_ocpp_identity('X')", "chargers_active_ocpp_identity by ocpp_identity"],
+    [
+      "private.charger_by_credentials('X', sha256('x'))",
+      "chargers_active_ocpp_identity by ocpp_identity, ocpp_password_hash",
+    ],
+    ["private.charger_by_credentials(null, sha256('x'))", "chargers_active_ocpp_mirror by ocpp_mirror_hash"],
+    ["private.note_refused_password('X')", "chargers_active_ocpp_identity by ocpp_identity"],
     ["private.draft_by_id(gen_random_uuid())", "drafts_id by id"],
   ] as const) {
     const { whole, asked } = await planOf(`select ${call}`);

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Failures, Spread } from "../../packages/gateway/src/admissions.ts";
 import type { Told } from "../../packages/gateway/src/function.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
-import { credentialsOf, identityOf, protocolOf } from "../../packages/gateway/src/handshake.ts";
+import { identityOf, mirrorOf, passwordFor, protocolOf } from "../../packages/gateway/src/handshake.ts";
 import type { Log } from "../../packages/gateway/src/log.ts";
 import { readProxyHeader } from "../../packages/gateway/src/proxy_protocol.ts";
 import { readSettings, type Settings } from "../../packages/gateway/src/settings.ts";
@@ -20,14 +20,17 @@ class Contract {
   admitted: unknown[] = [];
   seen: string[] = [];
   silent: string[] = [];
-  gone: string[] = [];
+  gone: { charger_id: string; generation: number }[] = [];
   /** What the next calls are answered instead: a status, or "silence". */
   faults: (number | "silence")[] = [];
   delayMs = 0;
   /** Until then it answers a space now and then. */
   heldUntil = 0;
   generation = 0;
-  newest = new Map<string, number>();
+  /** The first generation that may speak. */
+  validFrom = new Map<string, number>();
+  /** Whether a charger's model is known. */
+  identified = true;
   readonly server = createServer(async (request, response) => {
     let text = "";
     for await (const part of request) text += part;
@@ -45,14 +48,14 @@ class Contract {
       this.admitted.push(body);
       if (body.password !== PASSWORD) return void answer({ ok: false });
       this.generation += 1;
-      this.newest.set(body.identity, this.generation);
-      return void answer({ ok: true, charger_id: body.identity, generation: this.generation });
+      const charger_id = body.identity ?? "of the mirror";
+      return void answer({ ok: true, charger_id, generation: this.generation, identified: this.identified });
     }
     if (request.url?.endsWith("/seen")) {
       for (const { charger_id, silent } of body.chargers) (silent ? this.silent : this.seen).push(charger_id);
       return void answer({ gone: this.gone });
     }
-    if (this.newest.get(body.charger_id) !== body.generation) return void response.writeHead(409).end("{}");
+    if (body.generation < (this.validFrom.get(body.charger_id) ?? 1)) return void response.writeHead(409).end("{}");
     this.told.push(body);
     answer({ answers: body.messages.map(({ action }: { action: string }) => ({ payload: { to: action } })) });
   });
@@ -95,9 +98,25 @@ afterEach(async () => {
 describe("who may connect", () => {
   test("contract §6 the last segment of the path is the identity", () => {
     expect(["/a", "/ocpp/A-b_1", "/a/", "/a//?x=/y", "/%61"].map(identityOf)).toEqual(["a", "A-b_1", "a", "a", "a"]);
+    expect(["/NL*ABC*E1", "/a:b=c+d|e@f.g", "/my%20box"].map(identityOf)).toEqual([
+      "NL*ABC*E1",
+      "a:b=c+d|e@f.g",
+      "my box",
+    ]);
     expect(["/", "", "/%ZZ", "/a%2fb", "/a%00", `/${"x".repeat(65)}`, "/é"].map(identityOf)).toEqual(
       Array(7).fill(null),
     );
+  });
+
+  test("contract §6 the address of a mirror has its secret after m, whatever follows", () => {
+    for (const path of ["", "/", "/NL*ABC*E00001", "//%ZZ/x?y=1"])
+      expect([`/m/${PASSWORD}${path}`, `/ocpp/m/${PASSWORD.toUpperCase()}${path}`].map(mirrorOf)).toEqual([
+        PASSWORD,
+        PASSWORD,
+      ]);
+    expect(
+      [`/m/${PASSWORD}0`, `/m/${PASSWORD.slice(1)}`, `/xm/${PASSWORD}`, `/a?p=/m/${PASSWORD}`, `/m/m/x`].map(mirrorOf),
+    ).toEqual(Array(5).fill(null));
   });
 
   test("contract §6 the first protocol of the list that we speak is taken, and written as it was offered", () => {
@@ -108,7 +127,7 @@ describe("who may connect", () => {
   });
 
   test("contract §6 the password is 16 to 40 hexadecimal digits, or the bytes they stand for", () => {
-    const read = (password: string | Buffer) => credentialsOf(basic("a", password))?.password;
+    const read = (password: string | Buffer) => passwordFor("a", basic("a", password), "/a");
     expect(read(PASSWORD)).toBe(PASSWORD);
     expect(read(PASSWORD.toUpperCase())).toBe(PASSWORD);
     expect(read(Buffer.from(PASSWORD, "hex"))).toBe(PASSWORD);
@@ -122,22 +141,27 @@ describe("who may connect", () => {
     // a wrong one of any form is asked about too, so that its owner is told
     expect(read("short")).toBe("short");
     expect(read("x".repeat(300))).toHaveLength(200);
-    for (const header of [undefined, "", "Bearer x", "Basic", "Basic !!", "Basic Og=="])
-      expect(credentialsOf(header)).toBeNull();
+    // none: its owner is told as well
+    for (const header of [undefined, "", "Bearer x", "Basic", "Basic !!", "Basic Og==", basic("b", PASSWORD)])
+      expect(passwordFor("a", header, "/a")).toBe("");
     for (const scheme of ["Basic\t", "Basic: ", "basic:", "BASIC  "])
-      expect(credentialsOf(basic("a", PASSWORD).replace("Basic ", scheme))).toEqual({
-        identity: "a",
-        password: PASSWORD,
-      });
+      expect(passwordFor("a", basic("a", PASSWORD).replace("Basic ", scheme), "/a")).toBe(PASSWORD);
+    // an identity with a colon
+    expect(passwordFor("a:b", basic("a:b", PASSWORD), "/a:b")).toBe(PASSWORD);
+    // for a charger with nothing but an address field; a header wins
+    expect(passwordFor("a", undefined, `/a?x=1&auth=${PASSWORD.toUpperCase()}#y`)).toBe(PASSWORD);
+    expect(passwordFor("a", basic("a", "other"), `/a?auth=${PASSWORD}`)).toBe("other");
   });
 
   test("contract §6 odd paths and protocols are refused, and the gateway goes on", async () => {
     await start();
     for (const path of ["/%ZZ", "/", "//", "/a%00"]) expect(await refusedWith(gateway.url, "a", { path })).toBe(400);
     expect(await refusedWith(gateway.url, "a", { protocols: ["ocpp2.1"] })).toBe(400);
+    expect(contract.admitted).toEqual([]);
     expect(await refusedWith(gateway.url, "a", { path: "/b" })).toBe(401);
     expect(await refusedWith(gateway.url, "a", { headers: { Authorization: "" } })).toBe(401);
-    expect(contract.admitted).toEqual([]);
+    // asked about, so that the owners are told
+    expect(contract.admitted).toEqual(["b", "a"].map((identity) => ({ identity, password: "" })));
     const charger = await Charger.connect(gateway.url, "a", { path: "/ocpp/a/", protocols: ["OCPP1.6"] });
     expect(charger.socket.protocol).toBe("OCPP1.6");
     const none = await Charger.connect(gateway.url, "b", { protocols: [] });
@@ -395,12 +419,13 @@ describe("messages", () => {
       const charger = await Charger.connect(gateway.url, "a", { protocols: [protocol] });
       const deep = (levels: number) => `${'{"x":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
       const id = (length: number) => `[2,"${"i".repeat(length)}","Heartbeat",{}]`;
+      // signs of life of other programs, and answers to calls that we never sent
+      for (const text of ["", "null", "__pong__", '[3,"x",{}]', "[3,null,{}]", '[4,"","InternalError","",{}]'])
+        charger.socket.send(text);
       for (const text of [
-        "",
         "{",
         "{}",
         "[]",
-        "null",
         '[2,"","Heartbeat",{}]',
         '[2,1e30,"Heartbeat",{}]',
         '[2,true,"Heartbeat",{}]',
@@ -410,7 +435,7 @@ describe("messages", () => {
         id(257),
       ])
         charger.socket.send(text);
-      await expect.poll(() => charger.frames).toEqual(Array(12).fill([4, "-1", code, "", {}]));
+      await expect.poll(() => charger.frames).toEqual(Array(10).fill([4, "-1", code, "", {}]));
       expect(await charger.call("Heartbeat", {}, "i".repeat(256))).toMatchObject(ANSWERED);
       expect(await charger.call("X", JSON.parse(deep(49)))).toMatchObject(ANSWERED);
       // a frame that is one begins the count again
@@ -548,6 +573,22 @@ describe("messages", () => {
     }
   });
 
+  test("contract §6 a charger whose model nobody knows is asked for its boot once, if it sends none for a minute", async () => {
+    contract.identified = false;
+    await start({ liveMs: 60 });
+    const asked = (charger: Charger) => charger.frames.filter((frame) => (frame as unknown[])[2] === "TriggerMessage");
+    const [charger, booted] = [await Charger.connect(gateway.url, "a"), await Charger.connect(gateway.url, "b")];
+    await charger.call("StatusNotification", {});
+    await booted.call("BootNotification", {});
+    await expect
+      .poll(() => asked(charger))
+      .toMatchObject([[2, expect.any(String), "TriggerMessage", { requestedMessage: "BootNotification" }]]);
+    const again = await Charger.connect(gateway.url, "a");
+    await again.call("StatusNotification", {});
+    await sleep(200);
+    expect([asked(charger).length, asked(again).length, asked(booted).length]).toEqual([1, 0, 0]);
+  });
+
   test("contract §6 messages are live after a minute and a silence, and not after a boot or while many wait", async () => {
     // a silence is 30 ms then
     await start({ liveMs: 360 });
@@ -573,18 +614,67 @@ describe("messages", () => {
 });
 
 describe("when something is away", () => {
-  test("contract §6 a message is tried three times, then the connection ends without an answer", async () => {
+  test("contract §6 while the functions are away messages wait, also over a new connection, and are told in order", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     contract.faults = [503, "silence"];
     expect(await charger.call("StopTransaction", {})).toMatchObject(ANSWERED);
     contract.faults = [500, 503, 502];
-    expect(await charger.call("StopTransaction", {})).toBeNull();
-    expect(await charger.closed).toMatchObject({ code: 1013 });
-    // it is sent again on the next connection
+    for (const n of [1, 2, 3]) charger.socket.send(JSON.stringify([2, `${n}`, "StopTransaction", { n }]));
+    await expect.poll(() => contract.faults.length).toBeLessThan(3);
+    charger.socket.terminate();
+    await expect.poll(() => contract.faults).toEqual([]);
     const again = await Charger.connect(gateway.url, "a");
-    expect(await again.call("StopTransaction", {})).toMatchObject(ANSWERED);
+    expect(await again.call("StopTransaction", { n: 4 })).toMatchObject(ANSWERED);
+    expect(messages().map(({ payload }) => (payload as { n?: number }).n)).toEqual([undefined, 1, 2, 3, 4]);
     await again.close();
+  });
+
+  test("contract §6 what arrived is told though the line closes at once, however it closes", async () => {
+    await start();
+    contract.delayMs = 20;
+    for (const end of ["close", "terminate"] as const) {
+      const charger = await Charger.connect(gateway.url, end);
+      for (let n = 0; n < 24; n += 1) charger.socket.send(JSON.stringify([2, `${n}`, "StopTransaction", { n }]));
+      await new Promise<void>((resolve) => charger.socket.send('[2,"last","Heartbeat",{}]', () => resolve()));
+      charger.socket[end]();
+      const told = () => contract.told.filter(({ charger_id }) => charger_id === end);
+      await expect.poll(() => told().length, { timeout: 5_000 }).toBe(24);
+      expect(told().flatMap((each) => each.messages.map(({ payload }) => (payload as { n: number }).n))).toEqual(
+        Array.from({ length: 24 }, (_, n) => n),
+      );
+    }
+  });
+
+  test("contract §6 beyond 64 messages that wait for the functions a charger is told to come again, and it is counted", async () => {
+    const lines: unknown[] = [];
+    await start({}, (event, fields) => lines.push({ event, ...fields }));
+    const [charger, large] = [await Charger.connect(gateway.url, "a"), await Charger.connect(gateway.url, "b")];
+    contract.faults = Array(1_000).fill(503);
+    for (let n = 0; n < 20; n += 1)
+      large.socket.send(JSON.stringify([2, `${n}`, "DataTransfer", { data: "x".repeat(9_000) }]));
+    for (let n = 0; n < 80; n += 1) charger.socket.send(JSON.stringify([2, `${n}`, "StopTransaction", { n }]));
+    for (const each of [charger, large]) expect(await each.closed).toMatchObject({ code: 1013 });
+    expect(lines).toContainEqual({ event: "frames_lost", charger_id: "a", frames: 16, reason: "full" });
+    expect(await (await fetch(`${gateway.adminUrl}/metrics`)).text()).toMatch(
+      /ocpp_frames_lost_total\{reason="full"\} \d/,
+    );
+    // those that wait are told
+    contract.faults = [];
+    const told = () => contract.told.filter(({ charger_id }) => charger_id === "a").length;
+    await expect.poll(told, { timeout: 15_000 }).toBe(64);
+  }, 30_000);
+
+  test("contract §6 values that were held back are told before what a new connection says, and before the end", async () => {
+    await start();
+    const first = await Charger.connect(gateway.url, "a");
+    const values = (n: number) => ({ connectorId: 1, n, meterValue: [{}] });
+    for (const n of [1, 2, 3]) await first.call("MeterValues", values(n));
+    const second = await Charger.connect(gateway.url, "a");
+    await second.call("StopTransaction", { n: 4 });
+    for (const n of [5, 6]) await first.call("MeterValues", values(n));
+    await gateway.stop();
+    expect(messages().map(({ payload }) => (payload as { n: number }).n)).toEqual([1, 3, 4, 6]);
   });
 
   test("contract §6 the time limit of a call begins when it has a connection of ours", async () => {
@@ -612,26 +702,31 @@ describe("when something is away", () => {
     await charger.close();
   });
 
-  test("contract §6 the newer of two connections stays, on one gateway and on two", async () => {
+  test("contract §6 connections of one charger stand side by side; of a fifth the most silent is closed", async () => {
     await start();
-    const first = await Charger.connect(gateway.url, "a");
-    const second = await Charger.connect(gateway.url, "a");
-    expect(await first.closed).toMatchObject({ code: 1008 });
-    const { port } = contract.server.address() as AddressInfo;
-    const other = await startTestGateway({ functionUrl: `http://127.0.0.1:${port}/ocpp`, drainMs: 0 });
-    const third = await Charger.connect(other.url, "a");
-    expect(await third.call("StopTransaction", {})).toMatchObject(ANSWERED);
-    expect(await second.call("StopTransaction", {})).toBeNull();
-    expect(await second.closed).toMatchObject({ code: 1008 });
-    expect(actions()).toEqual(["StopTransaction"]);
-    await third.close();
-    await other.stop();
+    const lines: Charger[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const line = await Charger.connect(gateway.url, "a", n === 1 ? { path: `/m/${PASSWORD}/NL*X` } : {});
+      expect(await line.call("StopTransaction", { n })).toMatchObject(ANSWERED);
+      lines.push(line);
+    }
+    expect(contract.told.map(({ mirror }) => mirror)).toEqual([false, true, false, false]);
+    expect(contract.admitted[1]).toEqual({ identity: null, password: PASSWORD });
+    const [silent, ...others] = lines;
+    for (const line of others) expect(await line.call("Heartbeat", {})).toMatchObject(ANSWERED);
+    lines.push(await Charger.connect(gateway.url, "a"), await Charger.connect(gateway.url, "a"));
+    expect(await silent?.closed).toMatchObject({ code: 1008 });
+    // a new password ends those from before
+    contract.validFrom.set("a", 6);
+    expect(await lines.at(-1)?.call("StopTransaction", {})).toMatchObject(ANSWERED);
+    expect(await lines.at(-2)?.call("StopTransaction", {})).toBeNull();
+    expect(await lines.at(-2)?.closed).toMatchObject({ code: 1008 });
   });
 
   test("contract §6 a charger that may stay no longer is closed with the next report", async () => {
     await start({ seenMs: 50 });
     const charger = await Charger.connect(gateway.url, "a");
-    contract.gone = ["a"];
+    contract.gone = [{ charger_id: "a", generation: 1 }];
     expect(await charger.closed).toMatchObject({ code: 1008 });
   });
 
@@ -645,7 +740,7 @@ describe("when something is away", () => {
     const before = contract.silent.length;
     await expect.poll(() => contract.silent.length).toBeGreaterThan(before);
     expect(await open()).toBe(1);
-    contract.gone = ["a"];
+    contract.gone = [{ charger_id: "a", generation: 1 }];
     expect(await charger.closed).toMatchObject({ code: 1008 });
   });
 

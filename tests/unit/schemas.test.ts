@@ -69,7 +69,6 @@ test("time is told by private.now() only", () => {
 const TAKEN: [stored: RegExp, by: string][] = [
   [/insert into core\.connections\b|\bset ean_code\b/, "private.reserve_ean"],
   [/insert into core\.chargers\b(?=.*\bserial_number\b)/s, "private.reserve_serial_number"],
-  [/insert into core\.chargers\b(?=.*\bocpp_identity\b)/s, "private.reserve_ocpp_identity"],
   [/insert into core\.attributions\b/, "private.reserve_customer"],
   [/insert into core\.partner_managers\b/, "private.reserve_manager"],
   [/insert into core\.drafts\b/, "private.reserve_draft_id"],

@@ -1,11 +1,12 @@
-/** The connection of one charger: one message at a time, in order. */
+/** One connection of a charger: its own, or a mirror's. */
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { type CallAnswer, type Id, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
-import { type EdgeFunction, type Message, Superseded } from "./function.ts";
+import { type CallAnswer, CLOSE, type Id, readFrame, writeAnswer, writeCall, writeInvalid } from "./frames.ts";
+import type { EdgeFunction, Message } from "./function.ts";
 import type { Protocol } from "./handshake.ts";
+import type { Inbox, Line, Received } from "./inbox.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./settings.ts";
@@ -17,19 +18,16 @@ const PER_SECOND = 20;
 const MOST_INVALID = 20;
 /** Answers that are kept for a repeated message. */
 const KEPT_ANSWERS = 32;
-/** Messages that wait for the one before. With more, reading pauses. */
-const MOST_QUEUED = 16;
 /** What is held back of a connection: so many messages, of so many characters each. Others are passed on at once. */
 const MOST_HELD = 20;
 const LONGEST_HELD = 8_192;
 /** Bytes that may wait for a charger to read them. Our answers have about a hundred, so with more the charger is not reading. */
 const MOST_UNREAD = 64 * 1_024;
 const CALL_MS = 30_000;
+/** Calls in a row that a charger does not answer. Then it is asked nothing until it boots: behind a mirror nobody hears us. */
+const MOST_UNANSWERED = 3;
 /** A charger sends the next of its queued messages at once. So a silence of this part of `liveMs` ends the queue. */
 const SILENT_PART = 1 / 12;
-
-/** RFC 6455 section 7.4.1, and the registry of codes it began. */
-export const CLOSE = { policy: 1008, restart: 1012, tryAgain: 1013 } as const;
 
 const ENERGY = "Energy.Active.Import.Register";
 /** What a charger is asked for once it has booted: the energy register, every quarter of an hour. */
@@ -115,25 +113,37 @@ class Bucket {
   }
 }
 
-/** `at` is of the clock that is never set. */
-type Queued = { text: string; at: number; received_at: string } | "flush";
-
 export type Owner = {
   settings: Settings;
   edge: EdgeFunction;
   metrics: Metrics;
   log: Log;
-  /** The connection ended. `last` is what it still tells. */
-  ended(connection: Connection, last: Promise<void>): void;
+  ended(connection: Connection): void;
+  /** Whether a charger whose model nobody knows may be asked for its BootNotification: once. */
+  mayAskForBoot(charger_id: string): boolean;
 };
 
-export class Connection {
+export type Admitted = {
+  charger_id: string;
+  generation: number;
+  protocol: Protocol;
+  /** Its transaction ids are another back office's. */
+  mirror: boolean;
+  /** What it is, is known. */
+  identified: boolean;
+};
+
+export class Connection implements Line {
   readonly charger_id: string;
   readonly generation: number;
   readonly protocol: Protocol;
   readonly #socket: WebSocket;
   readonly #owner: Owner;
-  readonly #queue: Queued[] = [];
+  readonly #mirror: boolean;
+  readonly #inbox: Inbox;
+  #isIdentified: boolean;
+  #bootDue: NodeJS.Timeout | undefined;
+  #unansweredCalls = 0;
   readonly #answers = new Map<Id, { sent_sha256: string; text: string }>();
   readonly #held = new Map<string, Message>();
   readonly #calls: [string, object][] = [];
@@ -146,11 +156,12 @@ export class Connection {
   #hasBooted = false;
   readonly #messages = new Bucket();
   readonly #signs = new Bucket();
+  /** The message that was counted by the rate limit: it may be tried again. */
+  #paid: Received | null = null;
   #invalid = 0;
   #unanswered = 0;
   #hasPonged = false;
   #heardAt = performance.now();
-  #work: Promise<void> | null = null;
   readonly #ping: NodeJS.Timeout;
   #isDraining = false;
   #isClosing = false;
@@ -159,14 +170,19 @@ export class Connection {
 
   constructor(
     socket: WebSocket,
-    { charger_id, generation, protocol }: { charger_id: string; generation: number; protocol: Protocol },
+    { charger_id, generation, protocol, mirror, identified }: Admitted,
+    inbox: Inbox,
     owner: Owner,
   ) {
     this.#socket = socket;
     this.charger_id = charger_id;
     this.generation = generation;
     this.protocol = protocol;
+    this.#mirror = mirror;
+    this.#isIdentified = identified;
+    this.#inbox = inbox;
     this.#owner = owner;
+    inbox.enter(this);
     this.#ping = setInterval(() => this.#onPing(), owner.settings.pingMs);
     socket.on("message", (data) => this.#onMessage(data.toString()));
     socket.on("ping", (data) => {
@@ -185,6 +201,11 @@ export class Connection {
     this.heard = true;
     this.#unanswered = 0;
     this.#heardAt = performance.now();
+  }
+
+  /** When it was last heard of, by the clock that is never set. */
+  get heardAt(): number {
+    return this.#heardAt;
   }
 
   /** Whether it was not heard of for so long that its charger may be connected elsewhere. */
@@ -224,48 +245,37 @@ export class Connection {
     if (this.#isClosing) return;
     const at = performance.now();
     const { liveMs } = this.#owner.settings;
-    const isSilent = this.#work === null && at - this.#idleSince >= liveMs * SILENT_PART;
+    const isSilent = !this.#inbox.isWorking && at - this.#idleSince >= liveMs * SILENT_PART;
     if (isSilent && at - this.#beganAt >= liveMs) this.#isBacklog = false;
-    this.#queue.push({ text, at, received_at: new Date().toISOString() });
-    if (this.#queue.length >= MOST_QUEUED) this.#socket.pause();
-    this.#run();
+    if (!this.#isIdentified) this.#bootDue ??= setTimeout(() => this.#askForBoot(), liveMs);
+    this.#inbox.add({ line: this, text, at, received_at: new Date().toISOString() });
   }
 
-  #run(): void {
-    this.#work ??= this.#workThrough().finally(() => {
-      this.#work = null;
-      if (this.#queue.length > 0 && !this.#isClosing) this.#run();
-    });
+  /** Whether frames are read; a connection that ends is not. */
+  read(isWanted: boolean): void {
+    if (isWanted && this.#socket.isPaused && !this.#isDraining) this.#socket.resume();
+    else if (!isWanted && !this.#isClosing) this.#socket.pause();
   }
 
-  async #workThrough(): Promise<void> {
-    for (;;) {
-      if (this.#queue.length < MOST_QUEUED && this.#socket.isPaused && !this.#isDraining) this.#socket.resume();
-      const next = this.#queue.shift();
-      if (next === undefined || this.#isClosing) return;
-      try {
-        if (next === "flush") await this.#pass();
-        else {
-          const wait = this.#messages.take();
-          if (wait > 0) {
-            // it lets messages wait, so the next ones come late
-            this.#isBacklog = true;
-            await sleep(wait);
-          }
-          await this.#handle(next);
-        }
-        this.#idleSince = performance.now();
-      } catch (error) {
-        // what is not stored is not answered: the charger keeps it, and sends it on its next connection
-        if (error instanceof Superseded) this.close(CLOSE.policy, "connected elsewhere");
-        else this.close(CLOSE.tryAgain, "try again later");
-        return;
+  /** Tells a frame, and answers it if the connection is still there. @throws {Error} if it is not stored */
+  async handle(received: Received): Promise<void> {
+    if (received.text === "flush") await this.#pass();
+    else {
+      const wait = this.#isClosing || this.#paid === received ? 0 : this.#messages.take();
+      this.#paid = received;
+      if (wait > 0) {
+        // it lets messages wait, so the next ones come late
+        this.#isBacklog = true;
+        await sleep(wait);
       }
+      await this.#handle(received);
     }
+    this.#idleSince = performance.now();
   }
 
-  async #handle({ text, at, received_at }: Exclude<Queued, "flush">): Promise<void> {
+  async #handle({ text, at, received_at }: Received): Promise<void> {
     const frame = readFrame(text);
+    if (frame.type === "nothing") return;
     if (frame.type === "invalid") {
       this.#count("invalid", "invalid");
       this.#invalid += 1;
@@ -310,12 +320,15 @@ export class Connection {
       answer({ payload: {} }, "held");
       return;
     }
-    if (key !== null) this.#valuesAt = at;
     const given = await this.#pass(message);
+    if (key !== null) this.#valuesAt = at;
     if (given) answer(given);
-    if (isBoot && !this.#hasBooted) {
+    if (isBoot) {
+      clearTimeout(this.#bootDue);
+      this.#isIdentified = true;
+      this.#unansweredCalls = 0;
+      if (!this.#hasBooted) this.#calls.push(...CONFIGURE[this.protocol]);
       this.#hasBooted = true;
-      this.#calls.push(...CONFIGURE[this.protocol]);
       this.#callNext();
     }
   }
@@ -326,7 +339,7 @@ export class Connection {
     const messages = [...held.map(([, each]) => each), ...(message ? [message] : [])];
     if (messages.length === 0) return undefined;
     const { charger_id, generation, protocol } = this;
-    const answers = await this.#owner.edge.tell({ charger_id, generation, protocol, messages });
+    const answers = await this.#owner.edge.tell({ charger_id, generation, protocol, mirror: this.#mirror, messages });
     for (const [key, each] of held) if (this.#held.get(key) === each) this.#held.delete(key);
     return message && answers.at(-1);
   }
@@ -353,29 +366,41 @@ export class Connection {
     this.#owner.metrics.add("ocpp_messages_total", { action: COUNTED.has(action) ? action : "other", outcome });
   }
 
-  /** Passes on values that were held back long enough. */
-  flush(): void {
-    if (this.#held.size === 0 || performance.now() - this.#valuesAt < this.#owner.settings.valuesMs) return;
+  /** Passes on values that were held back long enough, or `now`. */
+  flush(now = false): void {
+    if (this.#held.size === 0 || (!now && performance.now() - this.#valuesAt < this.#owner.settings.valuesMs)) return;
     this.#valuesAt = performance.now();
-    this.#queue.push("flush");
-    this.#run();
+    this.#inbox.add({ line: this, text: "flush", at: performance.now(), received_at: "" });
+  }
+
+  #askForBoot(): void {
+    if (this.#isIdentified || this.#isClosing || !this.#owner.mayAskForBoot(this.charger_id)) return;
+    this.#calls.push(["TriggerMessage", { requestedMessage: "BootNotification" }]);
+    this.#callNext();
   }
 
   #callNext(): void {
+    if (this.#unansweredCalls >= MOST_UNANSWERED) this.#calls.length = 0;
     const next = this.#asked ? undefined : this.#calls.shift();
     if (!next || this.#isClosing) return;
     const [action, payload] = next;
     const id = randomUUID();
-    this.#asked = { id, action, late: setTimeout(() => this.#onAnswer(id, "error", { code: "no answer" }), CALL_MS) };
+    const late = setTimeout(() => {
+      this.#unansweredCalls += 1;
+      this.#onAnswer(id, "error", { code: "no answer" });
+    }, CALL_MS);
+    this.#asked = { id, action, late };
     this.#send(writeCall(id, action, payload));
   }
 
   #onAnswer(id: Id, type: "result" | "error", payload: unknown): void {
+    // a mirror may pass on answers to calls of the other back office
     if (this.#asked?.id !== id) return;
     const { action, late } = this.#asked;
     clearTimeout(late);
     this.#asked = null;
     const { status, code, setVariableResult } = objectOf(payload);
+    if (code !== "no answer") this.#unansweredCalls = 0;
     const results = Array.isArray(setVariableResult)
       ? setVariableResult.map((each) => objectOf(each).attributeStatus)
       : [];
@@ -384,21 +409,22 @@ export class Connection {
     this.#callNext();
   }
 
-  /** Closes after the message in work has been answered, 10 s at most. */
+  /** Reads no more, and closes once what it sent is told: 10 s at most. */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    this.#queue.length = 0;
     this.#socket.pause();
+    this.flush(true);
+    this.#inbox.hurry();
     let late: NodeJS.Timeout | undefined;
-    await Promise.race([this.#work, new Promise((resolve) => (late = setTimeout(resolve, 10_000)))]);
+    await Promise.race([this.#inbox.idle(), new Promise((resolve) => (late = setTimeout(resolve, 10_000)))]);
     clearTimeout(late);
     this.close(CLOSE.restart, "restarting");
   }
 
+  /** What it sent before is told all the same. */
   close(code: number, reason: string): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
-    this.#queue.length = 0;
     this.#socket.resume();
     this.#socket.close(code, reason);
     // one that does not answer the close is ended
@@ -409,12 +435,10 @@ export class Connection {
     this.#isClosing = true;
     clearInterval(this.#ping);
     clearTimeout(this.#asked?.late);
+    clearTimeout(this.#bootDue);
     this.#owner.metrics.add("ocpp_closed_total", { code: String(code) });
-    // if the charger is connected again, that connection has newer values
-    const last = this.#pass().then(
-      () => {},
-      () => {},
-    );
-    this.#owner.ended(this, last);
+    this.#inbox.leave(this);
+    this.flush(true);
+    this.#owner.ended(this);
   }
 }

@@ -7,7 +7,12 @@ export type Id = string | number;
 export type Frame =
   | { type: "call"; id: Id; action: string; payload: unknown }
   | { type: "result" | "error"; id: Id; payload: unknown }
+  /** It says nothing: a sign of life that is no frame, or an answer to a call that we never sent. */
+  | { type: "nothing" }
   | { type: "invalid" };
+
+/** Why a connection is closed: RFC 6455 section 7.4.1, and the registry of codes it began. */
+export const CLOSE = { policy: 1008, restart: 1012, tryAgain: 1013 } as const;
 
 /** Levels of a frame, itself among them. A payload has one less, as the edge function takes it. */
 const DEEPEST = 50;
@@ -27,6 +32,8 @@ const isId = (id: unknown): id is Id =>
 const clean = (text: string) => text.replace(/[\u{FEFF}\p{Cc}]/gu, (sign) => (/[\t\r\n]/.test(sign) ? " " : ""));
 
 export function readFrame(text: string): Frame {
+  // such as __pong__
+  if (text.length <= 64 && !/[[{"]/.test(text)) return { type: "nothing" };
   let frame: unknown;
   try {
     frame = JSON.parse(clean(text));
@@ -35,7 +42,7 @@ export function readFrame(text: string): Frame {
   }
   if (!Array.isArray(frame) || isDeeper(frame, DEEPEST)) return { type: "invalid" };
   const [type, id, third, fourth] = frame;
-  if (!isId(id)) return { type: "invalid" };
+  if (!isId(id)) return { type: type === 3 || type === 4 ? "nothing" : "invalid" };
   if (type === 2 && typeof third === "string") return { type: "call", id, action: third, payload: fourth ?? {} };
   if (type === 3) return { type: "result", id, payload: third };
   if (type === 4) return { type: "error", id, payload: { code: third } };

@@ -18,13 +18,13 @@ export type Message = {
   live: boolean;
   sent_sha256: string;
 };
-export type Told = { charger_id: string; generation: number; protocol: Protocol; messages: Message[] };
-export type Admitted = { ok: true; charger_id: string; generation: number } | { ok: false };
+export type Told = { charger_id: string; generation: number; protocol: Protocol; mirror: boolean; messages: Message[] };
+export type Admitted = { ok: true; charger_id: string; generation: number; identified: boolean } | { ok: false };
 export type Connected = { charger_id: string; generation: number };
 
 /** The function did not answer in time, or not with success. The message must stay with the charger. */
 class Unavailable extends Error {}
-/** Another connection of the charger is newer. */
+/** The charger was removed, or its password renewed. */
 export class Superseded extends Error {}
 
 /** A busy database is given a moment. */
@@ -50,7 +50,8 @@ export class EdgeFunction {
     this.#agent = new this.#transport.Agent({ keepAlive: true, maxSockets: 32 });
   }
 
-  admit(credentials: { identity: string; password: string }): Promise<Admitted> {
+  /** Without an identity the password is the secret of a mirror's address. */
+  admit(credentials: { identity: string | null; password: string }): Promise<Admitted> {
     return this.#ask("chargers:admit", credentials);
   }
 
@@ -58,9 +59,9 @@ export class EdgeFunction {
     return (await this.#ask<{ answers: CallAnswer[] }>("messages", told)).answers;
   }
 
-  /** Those of them that may stay no longer: removed, given a new password, or connected elsewhere since. */
-  async seen(chargers: (Connected & { silent: boolean })[]): Promise<string[]> {
-    return (await this.#ask<{ gone: string[] }>("seen", { chargers })).gone;
+  /** Those of them that may stay no longer: removed, given a new password, or silent and not the newest. */
+  async seen(chargers: (Connected & { silent: boolean })[]): Promise<Connected[]> {
+    return (await this.#ask<{ gone: Connected[] }>("seen", { chargers })).gone;
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 /** The servers of the gateway: chargers on one port, `/health` and `/metrics` on another. */
 
+import { createHash } from "node:crypto";
 import http, { type IncomingMessage } from "node:http";
 import net, { type AddressInfo, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -7,9 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocketServer } from "ws";
 import { networkOf } from "../../shared/src/values/network.ts";
 import { Failures, Spread, Strangers } from "./admissions.ts";
-import { CLOSE, Connection, type Owner } from "./connection.ts";
+import { Connection, type Owner } from "./connection.ts";
+import { CLOSE } from "./frames.ts";
 import { EdgeFunction } from "./function.ts";
 import { addressOf, type Handshake, judge } from "./handshake.ts";
+import { Inbox, type Waiting } from "./inbox.ts";
 import { consoleLog, type Log } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { takeProxyHeader } from "./proxy_protocol.ts";
@@ -24,6 +27,8 @@ const SEEN_AT_ONCE = 1_000;
 const MOST_WAITING_MS = 300_000;
 /** Connections are closed no faster than a gateway admits them again. */
 const CLOSE_EVERY_MS = 20;
+/** Connections of one charger: its own, and mirrors. Of more, the one that was silent for the longest is closed. */
+const MOST_LINES = 4;
 
 export type Gateway = {
   /** `ws://…`, to which a charger adds its identity. */
@@ -46,15 +51,23 @@ function refuse(socket: Duplex, status: number, retryAfter?: number): void {
   socket.end(`${headers.join("\r\n")}\r\n\r\n`, () => socket.destroy());
 }
 
+/** By what failed attempts are counted: never by a mirror's secret itself. */
+const countedAs = ({ identity, password }: Handshake) =>
+  identity ?? `mirror ${createHash("sha256").update(password).digest("hex").slice(0, 16)}`;
+
 export async function startGateway(settings: Settings, log: Log = consoleLog): Promise<Gateway> {
   const metrics = new Metrics();
   const edge = new EdgeFunction(settings, metrics, log);
-  const connections = new Map<string, Connection>();
+  /** By charger, while it is connected or something waits to be told. */
+  const inboxes = new Map<string, Inbox>();
+  const waiting: Waiting = { bytes: 0 };
+  const end = new AbortController();
+  const askedForBoot = new Set<string>();
+  const everyLine = () => [...inboxes.values()].flatMap(({ lines }) => [...lines]);
   const spread = new Spread(settings.admissionsPerSecond);
   const failures = new Failures();
   const strangers = new Strangers();
   const peers = new WeakMap<object, string>();
-  const lastWords = new Set<Promise<void>>();
   let open = 0;
   let isDraining = false;
 
@@ -63,12 +76,27 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     edge,
     metrics,
     log,
-    ended(connection, last) {
+    ended({ charger_id }) {
       open -= 1;
-      if (connections.get(connection.charger_id) === connection) connections.delete(connection.charger_id);
-      lastWords.add(last);
-      last.then(() => lastWords.delete(last));
+      forget(charger_id);
     },
+    mayAskForBoot(charger_id) {
+      const may = !askedForBoot.has(charger_id);
+      askedForBoot.add(charger_id);
+      return may;
+    },
+  };
+
+  const inboxOf = (charger_id: string): Inbox => {
+    const inbox = inboxes.get(charger_id) ?? new Inbox({ waiting, end: end.signal, log, metrics });
+    inboxes.set(charger_id, inbox);
+    return inbox;
+  };
+  const forget = (charger_id: string) => {
+    const inbox = inboxes.get(charger_id);
+    void inbox?.idle().then(() => {
+      if (inbox.isEmpty && inboxes.get(charger_id) === inbox) inboxes.delete(charger_id);
+    });
   };
 
   const sockets = new WebSocketServer({
@@ -87,13 +115,14 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
   ) => {
     const { identity, password, protocol, offered } = asked;
     const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
+    const counted = countedAs(asked);
     // others of the address may have failed while it waited
-    if (failures.isOver(identity, address)) {
+    if (failures.isOver(counted, address)) {
       outcome("limited");
       refuse(socket, 429, 60);
       return;
     }
-    const judged = failures.begin(identity, address);
+    const judged = failures.begin(counted, address);
     const answer = isDraining ? null : await edge.admit({ identity, password }).catch(() => null);
     judged(answer?.ok === false);
     if (socket.destroyed || socket.writableEnded) return;
@@ -104,7 +133,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     }
     if (!answer.ok) {
       outcome("unauthorized");
-      if (failures.isFirst(identity)) log("password_refused", { identity });
+      if (failures.isFirst(counted)) log("password_refused", { identity: identity ?? "of a mirror" });
       refuse(socket, 401);
       return;
     }
@@ -116,15 +145,16 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       outcome("admitted");
       open += 1;
       socket.resume();
-      const { charger_id, generation } = answer;
-      const connection = new Connection(webSocket, { charger_id, generation, protocol }, owner);
-      const former = connections.get(charger_id);
-      if (former && former.generation > generation) {
-        connection.close(CLOSE.policy, "connected elsewhere");
-        return;
+      const { charger_id, generation, identified } = answer;
+      const inbox = inboxOf(charger_id);
+      // what others held back is told first
+      for (const line of inbox.lines) line.flush(true);
+      const admitted = { charger_id, generation, protocol, mirror: identity === null, identified };
+      new Connection(webSocket, admitted, inbox, owner);
+      if (inbox.lines.size > MOST_LINES) {
+        const [silent] = [...inbox.lines].sort((one, other) => one.heardAt - other.heardAt);
+        silent?.close(CLOSE.policy, "too many connections");
       }
-      connections.set(charger_id, connection);
-      former?.close(CLOSE.policy, "connected elsewhere");
     });
   };
 
@@ -144,7 +174,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       refuse(socket, asked.status);
       return;
     }
-    if (failures.isOver(asked.identity, address)) {
+    if (failures.isOver(countedAs(asked), address)) {
       outcome("limited");
       refuse(socket, 429, 60);
       return;
@@ -208,7 +238,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
   });
 
   const reportSeen = async () => {
-    const named = [...connections.values()]
+    const named = everyLine()
       .filter(({ heard, isSilent }) => heard || isSilent)
       .map((connection) => ({ connection, silent: !connection.heard }));
     for (const { connection } of named) connection.heard = false;
@@ -219,8 +249,10 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
         .seen(some.map(({ connection: { charger_id, generation }, silent }) => ({ charger_id, generation, silent })))
         .catch(() => null);
       if (!gone) for (const { connection, silent } of some) connection.heard ||= !silent;
-      for (const connection of part)
-        if (gone?.includes(connection.charger_id)) connection.close(CLOSE.policy, "no longer admitted");
+      for (const { charger_id, generation } of gone ?? [])
+        part
+          .find((line) => line.charger_id === charger_id && line.generation === generation)
+          ?.close(CLOSE.policy, "no longer admitted");
     }
   };
   let isReporting = false;
@@ -233,7 +265,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     }, settings.seenMs),
     setInterval(
       () => {
-        for (const connection of connections.values()) connection.flush();
+        for (const line of everyLine()) line.flush();
       },
       Math.min(10_000, settings.valuesMs),
     ),
@@ -251,7 +283,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     async stop() {
       isDraining = true;
       front.close();
-      const all = [...connections.values()];
+      const all = everyLine();
       const pause = Math.min(CLOSE_EVERY_MS, settings.drainMs / Math.max(1, all.length));
       const drained: Promise<void>[] = [];
       const began = performance.now();
@@ -261,9 +293,12 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
         drained.push(connection.drain());
       }
       await Promise.all(drained);
-      // their closing handshakes, and values they were still to tell
+      // their closing handshakes, and what is still to be told
       for (let patience = 0; open > 0 && patience < 100; patience += 1) await sleep(25);
-      await Promise.race([Promise.all(lastWords), sleep(10_000)]);
+      await Promise.race([Promise.all([...inboxes.values()].map((inbox) => inbox.idle())), sleep(10_000)]);
+      end.abort();
+      const frames = [...inboxes.values()].reduce((sum, inbox) => sum + inbox.giveUp(), 0);
+      if (frames > 0) log("frames_lost", { frames, reason: "restart" });
       for (const timer of timers) clearInterval(timer);
       server.closeAllConnections();
       admin.close();

@@ -9,7 +9,8 @@ export type Protocol = "ocpp1.6" | "ocpp2.0.1";
 const PROTOCOLS: readonly Protocol[] = ["ocpp1.6", "ocpp2.0.1"];
 
 export type Handshake = {
-  identity: string;
+  /** Null for a mirror, which the secret of its address admits, whatever identity follows. */
+  identity: string | null;
   /** 16 to 40 hexadecimal digits, lower case, if it can be right; the function refuses any other. */
   password: string;
   protocol: Protocol;
@@ -19,14 +20,21 @@ export type Handshake = {
 
 export type Refusal = { status: number; reason: string };
 
+const pathOf = (target: string) => target.split(/[?#]/, 1)[0] ?? "";
+
+/** The secret of a mirror's address, `…/m/<secret>`; what follows is the station's. Null for any other address. */
+export const mirrorOf = (target: string) =>
+  /(?:^|\/)m\/([0-9a-f]{40})(?:\/|$)/i.exec(pathOf(target))?.[1]?.toLowerCase() ?? null;
+
 /** The last segment of the path that is not empty, decoded; null if there is none, or it is no identity of ours. */
 export function identityOf(target: string): string | null {
-  const path = target.split(/[?#]/, 1)[0] ?? "";
-  const last = path.split("/").findLast((segment) => segment !== "");
+  const last = pathOf(target)
+    .split("/")
+    .findLast((segment) => segment !== "");
   if (last === undefined) return null;
   try {
     const identity = decodeURIComponent(last);
-    return /^[A-Za-z0-9_-]{1,64}$/.test(identity) ? identity : null;
+    return /^[A-Za-z0-9*_=:+|@. -]{1,64}$/.test(identity) ? identity : null;
   } catch {
     return null;
   }
@@ -47,34 +55,39 @@ export function protocolOf(header: string | undefined): Pick<Handshake, "protoco
 }
 
 /**
- * User and password of HTTP Basic. The password is 16 to 40 hexadecimal digits in any case, or the bytes they stand for:
- * the AuthorizationKey of the security whitepaper of OCPP 1.6 is written as hexadecimal digits and sent as bytes.
+ * The password is 16 to 40 hexadecimal digits in any case, or the bytes they stand for: the AuthorizationKey of the
+ * security whitepaper of OCPP 1.6 is written as hexadecimal digits and sent as bytes.
  */
-export function credentialsOf(header: string | undefined): Pick<Handshake, "identity" | "password"> | null {
-  const encoded = /^Basic[: \t]+([A-Za-z0-9+/_=-]+)$/i.exec(header ?? "")?.[1];
-  if (!encoded) return null;
-  const bytes = Buffer.from(encoded, "base64");
-  const colon = bytes.indexOf(":");
-  if (colon < 1) return null;
-  const identity = bytes.subarray(0, colon).toString("latin1");
-  const secret = bytes.subarray(colon + 1);
+function passwordOf(secret: Buffer): string {
   const text = secret.toString("latin1").toLowerCase();
   // the owner of a charger is told of a wrong password, whatever it looks like
   const isBytes = !/^[0-9a-f]{16,40}$/.test(text) && secret.length >= 8 && secret.length <= 20;
-  return { identity, password: isBytes ? secret.toString("hex") : text.slice(0, 200) };
+  return isBytes ? secret.toString("hex") : text.slice(0, 200);
 }
 
-const UNKNOWN: Refusal = { status: 401, reason: "unauthorized" };
+/**
+ * The password of an identity: by HTTP Basic, whose user is that identity; else `?auth=` of the address, for chargers
+ * with nothing but an address field. Empty if there is none: the charger's owner is told, as of a wrong one.
+ */
+export function passwordFor(identity: string, header: string | undefined, target: string): string {
+  const encoded = /^Basic[: \t]+([A-Za-z0-9+/_=-]+)$/i.exec(header ?? "")?.[1];
+  const bytes = Buffer.from(encoded ?? "", "base64");
+  // an identity may have a colon
+  const user = Buffer.from(`${identity}:`);
+  if (bytes.subarray(0, user.length).equals(user)) return passwordOf(bytes.subarray(user.length));
+  const query = target.split("#", 1)[0]?.split("?").slice(1).join("?");
+  return encoded ? "" : passwordOf(Buffer.from(new URLSearchParams(query).get("auth") ?? "", "latin1"));
+}
 
 export function judge(request: IncomingMessage): Handshake | Refusal {
-  const identity = identityOf(request.url ?? "");
-  if (!identity) return { status: 400, reason: "path" };
+  const target = request.url ?? "";
+  const secret = mirrorOf(target);
+  const identity = secret ? null : identityOf(target);
+  if (!secret && !identity) return { status: 400, reason: "path" };
   const protocol = protocolOf(request.headers["sec-websocket-protocol"]);
   if (!protocol) return { status: 400, reason: "protocol" };
-  // an unknown identity and a wrong password are refused alike
-  const credentials = credentialsOf(request.headers.authorization);
-  if (!credentials || credentials.identity !== identity) return UNKNOWN;
-  return { ...protocol, ...credentials };
+  const password = secret ?? passwordFor(identity ?? "", request.headers.authorization, target);
+  return { ...protocol, identity, password };
 }
 
 /** The network that limits are counted by. `socket` is the address of the peer, or what PROXY said. */

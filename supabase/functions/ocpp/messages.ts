@@ -19,7 +19,7 @@ export const takeMessages = endpoint(
     description:
       "What is answered is stored. Sending the same messages again changes nothing and gets the same answers, so the " +
       "gateway may repeat a request whose answer was lost. `live`: a message tells what happens now, so its time of " +
-      "arrival may stand for a charger's wrong clock.",
+      "arrival may stand for a charger's wrong clock. `mirror`: transaction ids are another back office's.",
     caller: { kind: "worker", secret: "GATEWAY_SECRET" },
     limit: null,
     sql: ["take_ocpp_messages"],
@@ -27,6 +27,7 @@ export const takeMessages = endpoint(
       charger_id: z.guid(),
       generation: z.int().min(1),
       protocol: z.enum(["ocpp1.6", "ocpp2.0.1"]),
+      mirror: z.boolean().default(false),
       messages: z.array(Message).min(1).max(50),
     }),
     // a frame may have 256 KiB, and what was held back comes with it
@@ -46,7 +47,7 @@ export const takeMessages = endpoint(
     errors: ["connection_superseded"],
     failure: "internal_error",
   },
-  async ({ body: { charger_id, generation, protocol, messages }, call, environment: { log } }) => {
+  async ({ body: { charger_id, generation, protocol, mirror, messages }, call, environment: { log } }) => {
     const read = messages.map((message) => {
       const reading = readMessage(protocol, message);
       if (reading.unusable) {
@@ -63,7 +64,7 @@ export const takeMessages = endpoint(
     // most messages, such as a StatusNotification, cost no statement
     const { ids } =
       happened.length > 0
-        ? JSON.parse(await call("take_ocpp_messages", { charger_id, generation, protocol, happened }))
+        ? JSON.parse(await call("take_ocpp_messages", { charger_id, generation, protocol, mirror, happened }))
         : { ids: [] };
     return {
       answers: read.map((each) => each.answer(ids[telling.indexOf(each)] ?? undefined)),

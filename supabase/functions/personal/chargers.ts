@@ -12,7 +12,16 @@ const Credentials = z.object({
     example: "wss://ocpp.example.com/ere-4f1c09d2b7a3",
   }),
   password: z.string().meta({ description: "Shown once" }),
+  mirror_endpoint: z.string().meta({
+    description:
+      "For a charger that has another back office: where a proxy sends us a copy of what the charger says. It needs no " +
+      "password and takes any identity after it. Shown once",
+    example: "wss://ocpp.example.com/m/5d1c0a9e4f7b2836d1c0a9e4f7b2836d5e4f7b28",
+  }),
 });
+
+/** The signs of OCPP 2.0.1, and spaces within; no address ends in one or two dots. */
+const IDENTITY = /^(?! |\.{1,2}$)[A-Za-z0-9*_=:+|@. -]{1,64}(?<! )$/;
 
 /** 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take. */
 const LONGEST = 40;
@@ -20,6 +29,20 @@ const newPassword = (length = LONGEST) =>
   randomBytes(LONGEST / 2)
     .toString("hex")
     .slice(0, length);
+
+/** What the charger, or a mirror, is told; and the hashes that we keep. */
+function newCredentials(length?: number) {
+  const [password, mirror] = [newPassword(length), newPassword()];
+  return {
+    hashes: { password_hash: hashSecret(password), mirror_hash: hashSecret(mirror) },
+    shown: (gateway: string, identity: string) => ({
+      identity,
+      endpoint: `${gateway}/${encodeURIComponent(identity)}`,
+      password,
+      mirror_endpoint: `${gateway}/m/${mirror}`,
+    }),
+  };
+}
 
 export const listChargers = endpoint(
   {
@@ -58,7 +81,7 @@ export const registerOwnCharger = endpoint(
           .meta({ description: "How it is connected", override: { type: "string", const: "ocpp" } }),
         ocpp_identity: z
           .string()
-          .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 letters, digits, _ or -")
+          .regex(IDENTITY, "must be 1 to 64 letters, digits, spaces or * - _ = : + | @ .")
           .nullish()
           .transform((value) => value ?? null)
           .meta({ description: "How the charger identifies itself; generated if omitted" }),
@@ -88,13 +111,9 @@ export const registerOwnCharger = endpoint(
     if (body.connection_type !== "ocpp") fail("connection_type_required");
     const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
     const identity = body.ocpp_identity ?? `${config.KEY_PREFIX}-${randomBytes(6).toString("hex")}`;
-    const password = newPassword();
+    const { hashes, shown } = newCredentials();
     const { id } = JSON.parse(
-      await call("register_own_charger", {
-        nickname: body.nickname,
-        ocpp_identity: identity,
-        password_hash: hashSecret(password),
-      }),
+      await call("register_own_charger", { nickname: body.nickname, ocpp_identity: identity, ...hashes }),
     );
     return {
       id,
@@ -103,7 +122,7 @@ export const registerOwnCharger = endpoint(
       status: "offline",
       mid_certified: false,
       is_charging: false,
-      ocpp: { identity, endpoint: `${gateway}/${identity}`, password },
+      ocpp: shown(gateway, identity),
     } as const;
   },
 );
@@ -113,8 +132,8 @@ export const renewOcppCredentials = endpoint(
     id: "renewOcppCredentials",
     summary: "Give a charger of yours a new OCPP password",
     description:
-      "For a charger whose password was lost or seen by others. The old password ends at once. A charger that is " +
-      "connected with it is disconnected within two minutes. Its charging sessions stay. `length` is for a charger " +
+      "For a charger whose password was lost or seen by others. The old password, and the " +
+      "address for a mirror, end at once. A charger that is connected with it is disconnected within two minutes. Its charging sessions stay. `length` is for a charger " +
       "that cannot take 40 characters. Use the longest password that it can take.",
     caller: { kind: "user", scope: "chargers:write" },
     limit: "user",
@@ -137,10 +156,8 @@ export const renewOcppCredentials = endpoint(
   },
   async ({ body, param, call, fail, environment: { config } }) => {
     const gateway = config.OCPP_GATEWAY_URL ?? fail("gateway_not_configured");
-    const password = newPassword(body.length);
-    const { identity } = JSON.parse(
-      await call("renew_ocpp_password", { charger_id: param("id"), password_hash: hashSecret(password) }),
-    );
-    return { ocpp: { identity, endpoint: `${gateway}/${identity}`, password } };
+    const { hashes, shown } = newCredentials(body.length);
+    const { identity } = JSON.parse(await call("renew_ocpp_password", { charger_id: param("id"), ...hashes }));
+    return { ocpp: shown(gateway, identity) };
   },
 );

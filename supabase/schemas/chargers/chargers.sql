@@ -9,11 +9,40 @@ as $$
         charger.ocpp_identity, 'Charger')
 $$;
 
-create function private.charger_by_identity(identity text) returns core.chargers
-language sql stable security definer
-as $$ select h from core.chargers h where h.ocpp_identity = identity and h.status = 'active' $$;
-comment on function private.charger_by_identity(text) is
-  'Finds a charger before its tenant is known; definer only for that.';
+create function private.charger_by_credentials(identity text, hash bytea) returns core.chargers
+language plpgsql stable security definer
+as $$
+declare
+  charger core.chargers;
+begin
+  if identity is null then
+    select * into charger from core.chargers h where h.ocpp_mirror_hash = hash and h.status = 'active' limit 1;
+  else
+    select * into charger from core.chargers h
+     where h.ocpp_identity = identity and h.ocpp_password_hash = hash and h.status = 'active' limit 1;
+  end if;
+  return charger;
+end $$;
+comment on function private.charger_by_credentials(text, bytea) is
+  'Finds a charger by identity and password, or without identity by the secret of a mirror''s address, before its '
+  'tenant is known; definer only for that.';
+
+create function private.note_refused_password(identity text) returns void
+language plpgsql security definer
+as $$
+begin
+  -- in order, so that two reports cannot wait for each other
+  perform from core.chargers h
+    where h.ocpp_identity = identity and h.status = 'active'
+      and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute'
+    order by h.id for no key update;
+  update core.chargers h set ocpp_refused_at = private.now()
+   where h.ocpp_identity = identity and h.status = 'active'
+     and coalesce(h.ocpp_refused_at, '-infinity') < private.now() - interval '1 minute';
+end $$;
+comment on function private.note_refused_password(text) is
+  'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
+  'knows whose charger it is.';
 
 create function private.charger_taken(brand text, serial_number text) returns boolean
 language plpgsql stable security definer
@@ -40,15 +69,15 @@ comment on function private.reserve_serial_number(text, text) is
   'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
   'wait. Call this before storing an active charger.';
 
+-- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
+-- differ. The person's chargers are locked.
 create function private.reserve_ocpp_identity(identity text) returns boolean
 language plpgsql
 as $$
 begin
-  perform private.lock('ocpp_identity', identity);
-  return (private.charger_by_identity(identity)).id is null;
+  return not exists (select from core.chargers h
+                      where h.user_id = private.user_id() and h.ocpp_identity = identity and h.status = 'active');
 end $$;
-comment on function private.reserve_ocpp_identity(text) is
-  'Whether an OCPP identity is free for a new charger. Reserves it until the transaction ends: other callers wait.';
 
 -- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a
 -- connection.

@@ -26,6 +26,7 @@ create table core.chargers (
   counts_from        timestamptz,
   counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
+  ocpp_mirror_hash   bytea,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -41,9 +42,10 @@ create table core.chargers (
   constraint chargers_connection_type_known
     check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
   constraint chargers_power_kw_positive check (power_kw > 0),
-  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint chargers_ocpp_identity_shape check (ocpp_identity ~ '^[A-Za-z0-9*_=:+|@. -]{1,64}$'),
   constraint chargers_ocpp_credentials_whole check (num_nulls(ocpp_identity, ocpp_password_hash) in (0, 2)),
   constraint chargers_ocpp_password_is_sha256 check (length(ocpp_password_hash) = 32),
+  constraint chargers_ocpp_mirror_is_sha256 check (length(ocpp_mirror_hash) = 32),
   constraint chargers_status_known check (status in ('active', 'removed')),
   constraint chargers_active_stands check ((status = 'removed') = (removed_at is not null))
 );
@@ -65,15 +67,23 @@ comment on column core.chargers.counts_until is
 comment on column core.chargers.ocpp_password_hash is
   'SHA-256 of the 64 to 160 random bits that the charger sends in HTTP Basic (OCPP-J security profile 2). Only the '
   'gateway checks it.';
+comment on column core.chargers.ocpp_mirror_hash is
+  'SHA-256 of the 160 random bits in the address of a mirror: another back office that sends us a copy. Only the '
+  'gateway checks it.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the registrations of a charger, across tenants
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
--- serves: the gateway, which knows a charger by its identity alone; unique across tenants on purpose, taken by
--- private.reserve_ocpp_identity
-create unique index chargers_active_ocpp_identity on core.chargers (ocpp_identity) where status = 'active';
+-- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
+create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
+    where status = 'active';
+-- serves: a person's second charger of one identity
+create unique index chargers_own_ocpp_identity on core.chargers (user_id, ocpp_identity) where status = 'active';
+-- serves: a mirror, which the gateway knows by the secret of its address
+create index chargers_active_ocpp_mirror on core.chargers (ocpp_mirror_hash)
+    where status = 'active' and ocpp_mirror_hash is not null;
 -- serves: the chargers of an account, and its limit
 create index chargers_account on core.chargers (account_id);
 -- serves: the gate mid_charger_registered

@@ -15,8 +15,8 @@ create type private.lock_kind as enum (
   'account', 'ean',
   -- the uploads of a client; the names of its chargers. Shared: who stores sessions by these names.
   'uploads', 'charger_names',
-  -- the chargers of a person, before any connection is locked; a brand and serial number; an OCPP identity
-  'chargers', 'serial_number', 'ocpp_identity',
+  -- the chargers of a person, before any connection is locked; a brand and serial number
+  'chargers', 'serial_number',
   -- the tokens of a person
   'tokens',
   -- a tenant and the reference of a sale; a tenant and the quarter of a booking; a tenant and what a year of it sums to

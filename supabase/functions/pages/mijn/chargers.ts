@@ -1,5 +1,5 @@
 import { longMoment } from "../kit/document.ts";
-import { textInput } from "../kit/fields.ts";
+import { selectInput, textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import type { Returned } from "../kit/returned.ts";
@@ -13,7 +13,7 @@ import { WORDS } from "./words.ts";
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
-  { email, accounts, chargers, mid_unknown }: Chargers,
+  { email, accounts, chargers, mid_unknown, model_unknown, models }: Chargers,
   { typed, errors }: Returned,
   gateway: string | undefined,
 ): Html {
@@ -24,7 +24,7 @@ export function chargersPage(
   return ownPage(frame, "/chargers", email, {
     title: words.title,
     errors,
-    body: html`${doneOf(typed.get("news") === "removed" ? words.removed : undefined)}
+    body: html`${doneOf(typed.get("news") === "removed" ? words.removed : typed.get("news") === "chosen" ? words.model_chosen : undefined)}
 ${
   password
     ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>
@@ -32,10 +32,12 @@ ${
 <div><dt>${words.address}</dt><dd><code data-copy>${typed.get("address")}</code></dd></div>
 <div><dt>${words.identity}</dt><dd><code data-copy>${typed.get("identity")}</code></dd></div>
 <div><dt>${words.password}</dt><dd><code data-copy>${password}</code></dd></div>
-</dl></div>`
+</dl>
+<h3>${words.mirror}</h3><p>${words.mirror_means}</p>
+<dl><div><dt>${words.mirror_address}</dt><dd><code data-copy>${typed.get("mirror_once")}</code></dd></div></dl></div>`
     : ""
 }
-${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway))}
+${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway, model_unknown.includes(charger.id) ? modelForm(frame, charger, models, { typed, errors }) : ""))}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p>
 ${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
@@ -54,7 +56,24 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
   });
 }
 
-function one(frame: MijnFrame, charger: Charger, midUnknown: boolean, gateway: string | undefined): Html {
+/** For a charger that did not tell what it is: behind a mirror nobody can ask it. */
+function modelForm(frame: MijnFrame, { id }: Charger, models: Chargers["models"], { typed, errors }: Returned): Html {
+  const words = WORDS[frame.locale].chargers;
+  const [model, serial] = [`model-${id}`, `serial-${id}`];
+  return html`<form method="post" action="${frame.to(`/chargers/${id}/model`)}" novalidate>${formToken(frame.form_token)}
+<p>${words.model_unknown}</p>
+${selectInput({ id: model, label: words.model, error: errors[model], empty: words.choose_model, value: typed.get(model), options: models.map(({ id: value, name: label }) => ({ value, label })) })}
+${textInput({ id: serial, label: words.serial, hint: words.serial_hint, error: errors[serial], value: typed.get(serial), attributes: html` maxlength="80" autocomplete="off" autocapitalize="characters" spellcheck="false"` })}
+<div class="actions"><button class="button second">${words.model_submit}</button></div></form>`;
+}
+
+function one(
+  frame: MijnFrame,
+  charger: Charger,
+  midUnknown: boolean,
+  gateway: string | undefined,
+  chooses: Html | string,
+): Html {
   const words = WORDS[frame.locale].chargers;
   const { id, nickname, status, mid_certified, is_charging, current_session, last_seen_at, latest_meter_wh } = charger;
   const { ocpp_identity, password_refused_at } = charger;
@@ -72,13 +91,15 @@ ${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at,
 ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
 <div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : midUnknown ? words.mid_unknown : words.mid_no}</dd></div>
 </dl>
+${chooses}
 ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${
   ocpp_identity && gateway && !last_seen_at
     ? html`<p>${words.silent}</p>
-<ol><li>${words.silent_address} <code data-copy>${gateway}/${ocpp_identity}</code></li>
+<ol><li>${words.silent_address} <code data-copy>${gateway}/${encodeURIComponent(ocpp_identity)}</code></li>
 <li>${words.silent_identity} <code data-copy>${ocpp_identity}</code></li>
-<li>${words.silent_password}</li></ol>`
+<li>${words.silent_password}</li></ol>
+<p>${words.silent_mirror}</p>`
     : ""
 }
 ${

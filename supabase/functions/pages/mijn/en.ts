@@ -410,10 +410,13 @@ export const en: MijnWords = {
     silent_identity: "the identity (also called “ChargePoint ID”) is",
     silent_password:
       "the password is the one you got when you added the charger. Do you no longer have it? Then make a new one.",
+    silent_mirror:
+      "Does your charger already have another back office? Then make a new password below: with it you get the address for a copy.",
     refused: (when) =>
       `A charger with this identity gave a wrong password, most recently on ${when}. Make a new password below and enter it in the charger.`,
     renew: "Make a new password",
-    renew_means: "The old password then no longer works. Enter the new one in your charger.",
+    renew_means:
+      "The old password, and the old address for a copy, then no longer work. Enter the new ones in your charger or with your other back office.",
     shorter: "My charger does not take such a long password",
     shorter_means: "Then we make a password of 16 characters. The old one no longer works after that.",
     shorter_action: "Make a shorter password",
@@ -446,9 +449,23 @@ export const en: MijnWords = {
     address: "Address of our server",
     identity: "Identity",
     password: "Password",
+    model_unknown: "This charger has not told us its make and model. Choose them here.",
+    model: "Make and model",
+    choose_model: "Choose make and model",
+    serial: "Serial number",
+    serial_hint: "It is on a sticker on the charger, or in its app",
+    model_submit: "Save make and model",
+    model_chosen: "Make and model have been saved.",
+    mirror: "Does your charger already have another back office?",
+    mirror_means:
+      "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. We show this address only once: whoever has it can send us readings.",
+    mirror_address: "Address for a copy",
     errors: {
       name: "Enter a name of at most 100 characters",
       limit: "You already have 10 chargers. Remove one first",
+      model: "Choose make and model",
+      serial: "Enter the serial number",
+      claimed: "This charger has already been registered. Check the serial number",
     },
   },
 

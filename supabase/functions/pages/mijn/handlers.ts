@@ -2,7 +2,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
-import { lineOf } from "#shared/values/fields.ts";
+import { lineOf, serialNumber } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
 import { dayOf } from "../kit/csv.ts";
@@ -128,6 +128,9 @@ const showChargers = withLogin(async (request) => {
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
 
+/** The secret in the address of a mirror, made by the same form as the password. */
+const mirrorSecretOf = (request: MijnRequest) => (request.secretOf("mirror") ?? "").slice(-40);
+
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
 const addCharger = withLogin(async (request) => {
   const { form, environment } = request;
@@ -141,16 +144,22 @@ const addCharger = withLogin(async (request) => {
   const identity = `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
   // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
   const password = secret.slice(-40);
+  const mirror = mirrorSecretOf(request);
   if (!name.success) return request.refuse("/chargers", { name: words.name });
   const adding = request.own("register_own_charger", {
     nickname: name.data,
     ocpp_identity: identity,
     password_hash: hashSecret(password),
+    mirror_hash: hashSecret(mirror),
   });
   const { refused } = await request.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
   if (refused?.code === "charger_limit_reached") return request.refuse("/chargers", { name: words.limit });
-  const address = `${gateway}/${identity}`;
-  return request.told("/chargers", "added", { address, identity, password_once: password });
+  return request.told("/chargers", "added", {
+    address: `${gateway}/${encodeURIComponent(identity)}`,
+    identity,
+    password_once: password,
+    mirror_once: `${gateway}/m/${mirror}`,
+  });
 });
 
 /** A new password, made by the form as well. The shortest, if the charger takes no longer one. */
@@ -160,14 +169,44 @@ const renewChargerPassword = withLogin(async (request) => {
   const secret = request.secretOf("charger");
   if (!secret) return request.foreign();
   const password = secret.slice(request.form.has("short") ? -16 : -40);
+  const mirror = mirrorSecretOf(request);
   const renewing = request.own("renew_ocpp_password", {
     charger_id: request.c.req.param("id"),
     password_hash: hashSecret(password),
+    mirror_hash: hashSecret(mirror),
   });
   const { answer, refused } = await request.attempt(renewing, ["charger_not_found"]);
   if (refused) return request.unknown();
   const { identity } = answer;
-  return request.told("/chargers", "added", { address: `${gateway}/${identity}`, identity, password_once: password });
+  return request.told("/chargers", "added", {
+    address: `${gateway}/${encodeURIComponent(identity)}`,
+    identity,
+    password_once: password,
+    mirror_once: `${gateway}/m/${mirror}`,
+  });
+});
+
+/** What a charger is that did not tell it. */
+const chooseChargerModel = withLogin(async (request) => {
+  const { form, c } = request;
+  const id = c.req.param("id") ?? "";
+  const words = WORDS[request.locale].chargers.errors;
+  const [model, serial] = [`model-${id}`, `serial-${id}`];
+  const serial_number = serialNumber().safeParse((form.get(serial) ?? "").trim());
+  const catalog_charger_id = form.get(model) ?? "";
+  const errors = {
+    ...(isId(catalog_charger_id) ? {} : { [model]: words.model }),
+    ...(serial_number.data ? {} : { [serial]: words.serial }),
+  };
+  if (!serial_number.data || !isId(catalog_charger_id)) return request.refuse("/chargers", errors);
+  const choosing = request.own("choose_own_model", {
+    charger_id: id,
+    catalog_charger_id,
+    serial_number: serial_number.data,
+  });
+  const { refused } = await request.attempt(choosing, ["charger_not_found", "charger_claimed"]);
+  if (refused?.code === "charger_claimed") return request.refuse("/chargers", { [serial]: words.claimed });
+  return refused ? request.unknown() : request.told("/chargers", "chosen");
 });
 
 const chargerOf = async (request: MijnRequest) => {
@@ -336,6 +375,7 @@ export const handlers = {
   askRemoveCharger,
   removeCharger,
   renewChargerPassword,
+  chooseChargerModel,
   showSharing,
   askStopSharing,
   stopSharing,

@@ -221,12 +221,14 @@ const Mandates = z.object({
 });
 export type Mandates = z.output<typeof Mandates>;
 
-/** `mid_unknown` has the chargers of which nobody knows yet whether they have a MID meter. */
+/** `mid_unknown` has the chargers of which nobody knows yet whether they have a MID meter, `model_unknown` those that did not tell what they are. */
 const Chargers = z.object({
   email: z.string(),
   accounts: z.array(Account),
   chargers: z.array(Charger),
   mid_unknown: z.array(z.string()),
+  model_unknown: z.array(z.string()),
+  models: z.array(z.object({ id: z.string(), name: z.string() })),
 });
 export type Chargers = z.output<typeof Chargers>;
 
@@ -325,6 +327,7 @@ export const ANSWERS = {
   open_own_document: KeptDocument,
   open_own_claim: z.object({ draft_id: z.string() }),
   read_own_chargers: Chargers,
+  choose_own_model: z.object({ chosen: z.boolean() }),
   remove_own_charger: z.object({ removed: z.boolean() }),
   read_own_sharing: Sharing,
   stop_sharing: ended,

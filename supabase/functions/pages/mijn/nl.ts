@@ -420,10 +420,13 @@ export const nl = {
     silent_identity: "de identiteit (ook wel “ChargePoint ID”) is",
     silent_password:
       "het wachtwoord is dat wat u kreeg toen u de laadpaal toevoegde. Heeft u het niet meer? Maak dan een nieuw.",
+    silent_mirror:
+      "Heeft uw laadpaal al een andere backoffice? Maak dan hieronder een nieuw wachtwoord: u krijgt daarbij het adres voor een kopie.",
     refused: (when: string) =>
       `Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ${when}. Maak hieronder een nieuw wachtwoord en vul het in de laadpaal in.`,
     renew: "Maak een nieuw wachtwoord",
-    renew_means: "Het oude wachtwoord werkt dan niet meer. Vul het nieuwe in uw laadpaal in.",
+    renew_means:
+      "Het oude wachtwoord en het oude adres voor een kopie werken dan niet meer. Vul de nieuwe in uw laadpaal in, of bij uw andere backoffice.",
     shorter: "Mijn laadpaal neemt zo'n lang wachtwoord niet",
     shorter_means: "Dan maken wij een wachtwoord van 16 tekens. Het oude werkt daarna niet meer.",
     shorter_action: "Maak een korter wachtwoord",
@@ -456,9 +459,23 @@ export const nl = {
     address: "Adres van onze server",
     identity: "Identiteit",
     password: "Wachtwoord",
+    model_unknown: "Deze laadpaal heeft ons merk en model niet gemeld. Kies ze hier.",
+    model: "Merk en model",
+    choose_model: "Kies merk en model",
+    serial: "Serienummer",
+    serial_hint: "Het staat op een sticker op de laadpaal, of in de app",
+    model_submit: "Bewaar merk en model",
+    model_chosen: "Merk en model zijn bewaard.",
+    mirror: "Heeft uw laadpaal al een andere backoffice?",
+    mirror_means:
+      "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
+    mirror_address: "Adres voor een kopie",
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
+      model: "Kies merk en model",
+      serial: "Vul het serienummer in",
+      claimed: "Deze laadpaal is al door iemand aangemeld. Controleer het serienummer",
     },
   },
 

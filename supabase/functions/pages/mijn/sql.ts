@@ -12,6 +12,7 @@ export const OWN_SQL = [
   "read_own_chargers",
   "register_own_charger",
   "renew_ocpp_password",
+  "choose_own_model",
   "remove_own_charger",
   "read_own_sharing",
   "stop_sharing",

@@ -63,7 +63,8 @@ begin
   delete from core.oauth_codes c using core.oauth_grants g where g.id = c.grant_id and g.user_id = person;
   delete from core.page_sessions s where s.user_id = person;
   -- the charger stays; it connects again with a password that its owner is shown
-  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256')
+  update core.chargers c set ocpp_password_hash = extensions.digest(extensions.gen_random_bytes(32), 'sha256'),
+         ocpp_mirror_hash = null
    where c.user_id = person and c.ocpp_password_hash is not null;
   perform private.audit('login.secured', person), private.set_tenant(tenant);
   return null;

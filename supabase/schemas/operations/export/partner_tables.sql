@@ -43,8 +43,8 @@ as $$
          array_agg(a.attname order by a.attname),
          -- what opens something, or would with a key of ours; and which login a person has
          coalesce(array_agg(a.attname order by a.attname) filter (where h.relname || '.' || a.attname ~
-           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password)_hash$|\.(user_id|'
-           'invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
+           '_ciphertext$|_key_id$|\.((previous_|registration_)?token|key|secret|ocpp_password|ocpp_mirror)_hash$|'
+           '\.(user_id|invited_by)$|^draft_links\.used_by$|^mail_outbox\.content$'), '{}')
     from held h
    cross join lateral (
      select a.attname from pg_catalog.pg_attribute a

@@ -37,6 +37,10 @@ as $$
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
+         -- one car at a time: a later one took its place
+         and not exists (select from core.charging_sessions n
+                          where n.partner_id = s.partner_id and n.charger_id = s.charger_id
+                            and n.connector = s.connector and n.started_at > s.started_at)
        order by s.started_at desc, s.id limit 1) s on true
     left join lateral (
       select t.id_tag from core.ocpp_transactions t
@@ -58,16 +62,58 @@ comment on function api.list_own_chargers(jsonb) is
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
+declare
+  unknown uuid[];
 begin
   perform private.act_as(caller, 'session');
+  unknown := array(select h.id from core.chargers h
+                    where h.user_id = private.user_id() and h.status = 'active' and h.catalog_charger_id is null
+                      and h.ocpp_identity is not null and h.last_seen_at is not null);
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(),
                            'chargers', private.own_chargers(),
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
-                    and h.status = 'active' and h.mid_eligible is null));
+                    and h.status = 'active' and h.mid_eligible is null),
+    'model_unknown', unknown,
+    'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
+                                        order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
+                 from core.charger_models m
+                where unknown <> '{}' and (m.mid_meter is not null or m.listed)));
 end $$;
 comment on function api.read_own_chargers(jsonb) is
-  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown}. mid_unknown has the '
-  'ids of chargers nobody judged yet.';
+  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
+  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not '
+  'tell what they are; models: [{id, name}] to choose from.';
+
+create function api.choose_own_model(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  serial  constant text := input ->> 'serial_number';
+  charger core.chargers;
+  model   core.charger_models;
+begin
+  perform private.act_as(caller, 'session');
+  select * into charger from core.chargers h
+   where h.partner_id = private.people_tenant() and h.user_id = private.user_id()
+     and h.id = private.as_uuid(input ->> 'charger_id') and h.status = 'active' and h.ocpp_identity is not null
+     and h.catalog_charger_id is null for no key update;
+  select * into model from core.charger_models m
+   where m.id = private.as_uuid(input ->> 'catalog_charger_id') and (m.mid_meter is not null or m.listed);
+  perform private.refuse_if('charger_not_found', charger.id is null or model.id is null);
+  perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  update core.chargers h
+     set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter, serial_number = serial,
+         counts_from = private.succeed_charger(model.brand, serial)
+   where h.partner_id = charger.partner_id and h.id = charger.id
+  returning * into charger;
+  perform private.audit('charger.identified', charger.id);
+  perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
+  perform private.advance_registration(charger.account_id, true);
+  return json_build_object('chosen', true);
+end $$;
+comment on function api.choose_own_model(jsonb, jsonb) is
+  'A person says what a charger is that did not tell: {charger_id, catalog_charger_id, serial_number} to {chosen}. The '
+  'serial number is needed, so that nobody counts a charger twice.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -105,13 +151,14 @@ begin
   perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
-    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash)
+    (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
+     ocpp_mirror_hash)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
-          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'))
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'))
   returning * into charger;
   perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
-  'POST /chargers: {nickname, ocpp_identity, password_hash} to {id}. Bound to the person''s first active connection, '
-  'if there is one.';
+  'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
+  'connection, if there is one.';

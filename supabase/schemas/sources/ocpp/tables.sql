@@ -9,17 +9,31 @@ create table core.ocpp_links (
   connected_at timestamptz not null,
   boot         jsonb,
   booted_at    timestamptz,
+  valid_from   bigint      not null default 1,
+  foreign_ids  boolean     not null default false,
+  waiting      jsonb       not null default '[]',
+  freed        jsonb       not null default '{}',
+  idle         jsonb       not null default '{}',
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_links_protocol_known check (protocol in ('ocpp1.6', 'ocpp2.0.1'))
 );
 comment on table core.ocpp_links is
-  'The connection of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it '
+  'The connections of a charger to the OCPP gateway. Kept as long as the charger; chargers.last_seen_at says when it '
   'was last heard of.';
 comment on column core.ocpp_links.generation is
-  'Grows with each connection and each new password. Messages of an older one are refused, so one connection speaks '
-  'for a charger.';
+  'Grows with each connection and each new password. Several may be open: the charger''s own, and mirrors.';
+comment on column core.ocpp_links.valid_from is
+  'The first generation since the password was last renewed. Messages of an older one are refused.';
+comment on column core.ocpp_links.foreign_ids is
+  'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
+comment on column core.ocpp_links.waiting is
+  'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.idle is
+  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
+comment on column core.ocpp_links.freed is
+  'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is
   'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
 select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
@@ -49,6 +63,8 @@ create table core.ocpp_transactions (
   rise_wh        bigint,
   final_wh       bigint,
   own_values     boolean     not null default false,
+  foreign_ids    text[]      not null default '{}',
+  is_over        boolean     not null default false,
   constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
   constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
@@ -80,6 +96,15 @@ comment on column core.ocpp_transactions.rise_wh is
 comment on column core.ocpp_transactions.final_wh is 'The largest Transaction.End. end_wh is what the stop says.';
 comment on column core.ocpp_transactions.own_values is
   'Has values that name it. Values without a transaction then do not join it.';
+comment on column core.ocpp_transactions.foreign_ids is
+  'What other back offices call it, where a mirror sends us a copy: the last eight.';
+comment on column core.ocpp_transactions.is_over is
+  'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
+  'end until a stop comes.';
+-- serves: the transaction of a connector at a time
+create index ocpp_transactions_connector on core.ocpp_transactions (partner_id, charger_id, connector, first_at);
+-- serves: a stop that comes again
+create index ocpp_transactions_ended on core.ocpp_transactions (partner_id, charger_id, ended_at);
 -- serves: transactions that have not ended, of a charger
 create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
     where ended_at is null;

@@ -116,6 +116,9 @@ declare
   said     constant text := case when known.source_id is null then 'stop' else 'end' end;
   from_values boolean := false;
   disagrees   boolean := false;
+  -- without a stop, what its last reading showed
+  ended_at constant timestamptz :=
+    coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
 begin
   if start_wh = 0 then
     -- it may not have known its register yet; a Begin is of the start, whatever its time
@@ -170,13 +173,14 @@ begin
     'external_id', coalesce(known.source_id, '1.6:' || known.id),
     'connector', known.connector,
     'started_at', start_at,
-    'ended_at', known.ended_at,
+    'ended_at', ended_at,
+    'status', case when known.is_over then 'active' end,
     'wh', coalesce(wh, 0),
     -- a running charge's reading is noted by the time at which it was measured
     'meter_wh', case when known.ended_at is not null then final end,
     'meter_start_wh', case when wh > 0 then base end,
-    'meter_end_wh', case when wh > 0 and known.ended_at is not null then final end,
-    'end_from', case when known.ended_at is null then null when known.clock <> 'charger' then 'clock'
+    'meter_end_wh', case when wh > 0 and ended_at is not null then final end,
+    'end_from', case when ended_at is null then null when known.clock <> 'charger' then 'clock'
                      when from_values then 'values' end,
     'flags', to_jsonb(array_remove(array[case when known.ended_at is not null and wh is null then 'no_end' end,
                                          case when disagrees then 'meter_disagrees' end], null))));
@@ -195,15 +199,10 @@ begin
          own_values = known.own_values,
          last_at = known.last_at, last_wh = known.last_wh, ended_at = known.ended_at, end_wh = known.end_wh,
              clock = known.clock,
-         end_guessed = known.end_guessed
+         end_guessed = known.end_guessed, foreign_ids = known.foreign_ids, is_over = known.is_over,
+         meter_start_wh = known.meter_start_wh, source_started_at = known.source_started_at
    where t.partner_id = known.partner_id and t.charger_id = known.charger_id and t.id = known.id;
 end $$;
-
--- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
-create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
-language sql immutable
-return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
-            else later.first_at > known.first_at end;
 
 -- The transaction of a charger, or of one connector, that was open at a time and began with no higher reading. Null if
 -- there is none, or more than one.
@@ -229,52 +228,38 @@ begin
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
 end $$;
 
--- The 1.6 transaction of that id, if it was given to this charger.
-create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
+-- The transaction of a StartTransaction that comes late: its values, or its stop, made one before. Null if none did.
+create function private.begun_before_start(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
+  at  constant timestamptz := said ->> 'at';
+  wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
 begin
-  if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
-    select * into known from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
-       and t.id = named::int;
-  end if;
-  return known;
-end $$;
-
--- For a StopTransaction whose id is not this charger's: the transaction that it ends, or null. If this stop came
--- before, it is the same one; else the open one. A Transaction.Begin must equal the start. Without it we do not know
--- the connector, so the charger may have used only one.
-create function private.guess_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
-language plpgsql
-as $$
-declare
-  at       constant timestamptz := said ->> 'at';
-  meter_wh constant bigint := said ->> 'meter_wh';
-  begun_at constant timestamptz := said #>> '{readings,begin,at}';
-  begun_wh constant bigint := said #>> '{readings,begin,wh}';
-  known     core.ocpp_transactions;
-begin
   select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.end_guessed
-       and t.end_wh is not distinct from meter_wh
-     and (t.ended_at = at or said ->> 'clock' = 'arrival' and t.ended_at > at - interval '1 hour')
-   order by t.id desc limit 1;
-  if known.id is not null then
-    return known;
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id
+     and (t.connector = (said ->> 'connector')::int or t.connector is null and t.source_id is null)
+     and t.first_at >= at - interval '1 minute'
+   order by t.first_at, t.id limit 1;
+  if known.id is null or known.source_id is not null or known.meter_start_wh is not null
+     or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
+     or (known.begin_wh between wh - 10
+         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false then
+    return null;
   end if;
-  known := private.open_ocpp_transaction(charger, null, at, meter_wh);
-  if begun_at is not null then
-    return case when (known.clock <> 'charger' or abs(extract(epoch from known.first_at - begun_at)) <= 300)
-                 and (coalesce(known.meter_start_wh, 0) = 0 or abs(known.meter_start_wh - begun_wh) <= 10)
-                then known end;
+  known.connector := said ->> 'connector';
+  known.source_started_at := said ->> 'told';
+  known.started_at := at;
+  known.first_at := least(known.first_at, at);
+  known.meter_start_wh := said ->> 'meter_wh';
+  if wh is not null then
+    -- its first value is no Transaction.Begin
+    known.begin_at := null;
+    known.begin_wh := null;
   end if;
-  return case when meter_wh + 10 >= known.last_wh is not false and not exists (
-    select from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector <> known.connector)
-    then known end;
+  perform private.store_ocpp_transaction(known);
+  return known;
 end $$;
 
 -- The transaction that a StartTransaction begins.
@@ -294,6 +279,9 @@ begin
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
    order by t.id desc limit 1;
   if known.id is null then
+    known := private.begun_before_start(charger, said);
+  end if;
+  if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
                                         first_at, meter_start_wh, clock, id_tag)
     values (charger.partner_id, charger.id, charger.owner_id, (said ->> 'connector')::int,
@@ -307,41 +295,88 @@ begin
 end $$;
 
 -- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
--- they are missing.
-create function private.stop_ocpp(charger core.chargers, said jsonb) returns jsonb
+-- they are missing: then it waits for a message that says which transaction it ends.
+create function private.stop_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
+  returns jsonb
 language plpgsql
 as $$
 declare
   readings constant jsonb := said -> 'readings';
-  known     core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
-  is_own   constant boolean := known.id is not null;
+  is_foreign constant boolean := is_mirror or link.foreign_ids;
+  named    constant text := private.ocpp_name(said ->> 'transaction');
+  own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  match    record;
+  known    core.ocpp_transactions;
+  how      text;
 begin
-  if not is_own then
-    known := private.guess_ocpp_transaction(charger, said);
-  end if;
-  if known.id is not null then
-    if known.ended_at is null or is_own and known.end_guessed then
-      known.ended_at := null;
-      known := private.merge_ocpp_readings(charger, known, readings, true);
-      known.ended_at := said ->> 'at';
-      known.end_wh := said ->> 'meter_wh';
-      known.end_guessed := not is_own;
-      known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
+  select * into match from private.stopped_ocpp(charger, link, is_foreign, said);
+  known := match.known;
+  how := match.how;
+  if how = 'repeat' then
+    if known.end_guessed and known.id = own.id and not is_foreign then
+      known.end_guessed := false;
       perform private.store_ocpp_transaction(known);
     end if;
     return private.ocpp_session(charger, known);
-  end if;
-  if readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
-    known.charger_id := charger.id;
-    -- a repeat has the same time; the reading tells two connectors apart that stop at the same time
-    known.source_id := concat('stop:', coalesce(said ->> 'told', said ->> 'at'), ':', readings #>> '{end,wh}');
-    known.clock := said ->> 'clock';
-    known.started_at := readings #>> '{begin,at}';
+  elsif how is not null then
+    known.ended_at := null;
     known := private.merge_ocpp_readings(charger, known, readings, true);
     known.ended_at := said ->> 'at';
+    known.end_wh := said ->> 'meter_wh';
+    known.end_guessed := how = 'guess';
+    known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
+    if known.id is distinct from own.id then
+      known.foreign_ids := private.with_ocpp_name(known.foreign_ids, named);
+      perform private.note_foreign_ids(link, true) where named is not null;
+    elsif not is_mirror then
+      perform private.note_foreign_ids(link, false);
+    end if;
+    perform private.store_ocpp_transaction(known);
     return private.ocpp_session(charger, known);
+  elsif own.ended_at is not null and not is_foreign then
+    -- the first stop counts
+    return private.ocpp_session(charger, own);
+  elsif readings #>> '{begin,at}' is not null and readings #>> '{end,at}' is not null then
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, started_at, first_at, clock, foreign_ids)
+    values (charger.partner_id, charger.id, charger.owner_id, (readings #>> '{begin,at}')::timestamptz,
+            (readings #>> '{begin,at}')::timestamptz, said ->> 'clock', private.with_ocpp_name('{}', named))
+    returning * into known;
+    known := private.merge_ocpp_readings(charger, known, readings, true);
+    known.ended_at := said ->> 'at';
+    known.end_wh := said ->> 'meter_wh';
+    perform private.store_ocpp_transaction(known);
+    return private.ocpp_session(charger, known);
+  elsif said ->> 'clock' <> 'wrong' and not said ? 'waits' then
+    said := (said - 'evidence') #- '{readings,signed}' || '{"waits": true}';
+    update core.ocpp_links l
+       set waiting = case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0 else l.waiting end || said
+     where l.partner_id = link.partner_id and l.charger_id = link.charger_id
+       and not l.waiting @> jsonb_build_array(said);
   end if;
   return null;
+end $$;
+
+-- The sessions of stops that waited, and whose transaction is known now.
+create function private.retry_waiting_ocpp(charger core.chargers, is_mirror boolean) returns jsonb
+language plpgsql
+as $$
+declare
+  link  core.ocpp_links;
+  stop  jsonb;
+  item  jsonb;
+  items jsonb := '[]';
+begin
+  select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  for stop in select w from jsonb_array_elements(link.waiting) w loop
+    item := private.stop_ocpp(charger, link, is_mirror or link.foreign_ids, stop);
+    if item is not null then
+      items := items || item;
+      update core.ocpp_links l
+         set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> stop)
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+    end if;
+  end loop;
+  return items;
 end $$;
 
 -- Notes what the meter of a charger said, unless a later reading is known.
@@ -416,24 +451,52 @@ begin
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
-create function private.values_ocpp(charger core.chargers, said jsonb) returns jsonb
+create function private.values_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
+  returns jsonb
 language plpgsql
 as $$
 declare
   last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
-  known core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   at   constant timestamptz := last ->> 'at';
-  is_own boolean := known.id is not null;
+  wh   constant bigint := last ->> 'wh';
+  plug constant int := said ->> 'connector';
+  named constant text := private.ocpp_name(said ->> 'transaction');
+  own   constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  known core.ocpp_transactions := own;
+  is_own  boolean := own.id is not null and own.connector = plug and not is_mirror
+                     -- an end that we guessed may be passed until another transaction begins at the connector
+                     and (at is null or not private.is_after_ocpp(own, at) is true or own.end_guessed)
+                     and (at is null or own.ended_at is not null and not own.end_guessed
+                          or not private.ocpp_followed(own, at));
+  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null;
 begin
-  if at is not null and (known.id is null or private.is_after_ocpp(known, at))
-     -- a transaction whose end we guessed may go on until another begins at its connector
-     and (known.end_guessed is not true or exists (
-       select from core.ocpp_transactions l
-        where l.partner_id = charger.partner_id and l.charger_id = charger.id and l.connector = known.connector
-            and l.first_at <= at
-          and private.ocpp_began_later(l, known))) then
-    known := private.open_ocpp_transaction(charger, (said ->> 'connector')::int, at, null);
-    is_own := false;
+  if is_own then
+    perform private.note_foreign_ids(link, false);
+  elsif at is null then
+    return null;
+  elsif named is null or said ->> 'clock' = 'wrong' then
+    known := private.open_ocpp_transaction(charger, plug, at, null);
+    if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
+      known := private.begun_by_rise(charger, link, said);
+    end if;
+  else
+    known := private.ocpp_transaction_at(charger, plug, at);
+    if private.ocpp_runs_at(known, at) then
+      -- a reading that its charger cannot have reached is not its
+      is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
+                or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
+      known := case when is_own then known end;
+      known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
+    elsif is_foreign and private.begins_by_values(known, named, wh) then
+      insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, foreign_ids)
+      values (charger.partner_id, charger.id, charger.owner_id, plug,
+              coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
+      returning * into known;
+      is_own := true;
+    else
+      known := null;
+    end if;
+    perform private.note_foreign_ids(link, true) where is_own and not is_mirror;
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
@@ -443,8 +506,58 @@ begin
     return private.ocpp_session(charger, known);
   end if;
   -- outside a transaction it is only what the meter says
-  perform private.note_ocpp_meter(charger, at, (last ->> 'wh')::bigint);
+  perform private.note_ocpp_meter(charger, at, wh);
   return null;
+end $$;
+
+-- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
+-- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
+  returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  last constant jsonb := coalesce(nullif(said -> 'last', 'null'), said -> 'begin');
+  at   constant timestamptz := last ->> 'at';
+  wh   constant bigint := last ->> 'wh';
+  plug constant text := said ->> 'connector';
+  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
+  before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  known core.ocpp_transactions;
+begin
+  if at <= since_at or private.ocpp_runs_at(before, at) then
+    return null;
+  elsif since_at > at - interval '48 hours'
+        and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
+        and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
+    insert into core.ocpp_transactions
+      (partner_id, charger_id, owner_id, connector, first_at, clock, begin_at, begin_wh)
+    values
+      (charger.partner_id, charger.id, charger.owner_id, plug::int, since_at, said ->> 'clock', since_at, since_wh)
+    returning * into known;
+  end if;
+  update core.ocpp_links l
+     set idle = l.idle || jsonb_build_object(plug, jsonb_build_object('at', last -> 'at', 'wh', last -> 'wh'))
+   where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  return known;
+end $$;
+
+-- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
+create function private.begins_by_values(before core.ocpp_transactions, named text, wh bigint) returns boolean
+language sql immutable
+return before.id is null or not named = any (before.foreign_ids)
+    or wh > coalesce(before.end_wh, before.final_wh, before.last_wh, before.meter_start_wh, 0) + 100;
+
+-- Notes that a connector is free: Finishing or Available.
+create function private.status_ocpp(link core.ocpp_links, said jsonb) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l
+     set freed = l.freed || jsonb_build_object(said ->> 'connector', jsonb_build_object(
+           'at', said ->> 'at', 'status', said ->> 'status'))
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
 end $$;
 
 -- The serial number of a BootNotification, as core.chargers has it.
@@ -538,10 +651,11 @@ begin
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = connected_charger.charger_id
        and h.status = 'active'
      for no key update;
-  -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger
+  -- charger before link, as everywhere; until this transaction ends, nobody else connects or reports as this charger.
+  -- Several connections may speak for it; none from before its password was renewed
   perform from core.ocpp_links l
     where l.partner_id = charger.partner_id and l.charger_id = charger.id
-        and l.generation = connected_charger.generation for update;
+        and connected_charger.generation between l.valid_from and l.generation for update;
   if not found then
     perform private.refuse('connection_superseded');
   end if;
@@ -550,7 +664,7 @@ begin
 end $$;
 comment on function private.connected_charger(uuid, bigint) is
   'The charger for which a connection of the gateway may speak; the transaction then acts for its owner. Refuses if it '
-  'was removed or a newer connection is there. Definer, because the gateway knows no tenant.';
+  'was removed, or its password renewed since. Definer, because the gateway knows no tenant.';
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -562,6 +676,10 @@ declare
   item     jsonb;
   items    jsonb := '[]';
   ids      int[] := '{}';
+  ended    jsonb;
+  other    jsonb;
+  link     core.ocpp_links;
+  is_mirror constant boolean := coalesce((input ->> 'mirror')::boolean, false);
 begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
@@ -572,19 +690,36 @@ begin
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
+    select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
+        items := items || private.correct_stopped_ocpp(charger, known);
         item := private.ocpp_session(charger, known);
-      when 'stop' then item := private.stop_ocpp(charger, said);
+      when 'stop' then item := private.stop_ocpp(charger, link, is_mirror, said);
       when 'event' then item := private.event_ocpp(charger, said);
-      when 'values' then item := private.values_ocpp(charger, said);
+      when 'values' then item := private.values_ocpp(charger, link, is_mirror, said);
+      when 'status' then
+        perform private.status_ocpp(link, said);
+        items := items || private.correct_freed_ocpp(charger, link, said);
     end case;
     ids := ids || known.id;
     if item is null and said ? 'evidence' then
       perform private.keep_ocpp_words(charger, said);
-    elsif item is not null then
+    end if;
+    -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
+    ended := case when said ->> 'kind' in ('start', 'values', 'event')
+                  then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger, is_mirror) else '[]' end;
+    for other in select e from jsonb_array_elements(ended) e loop
+      if other ->> 'external_id' = item ->> 'external_id' then
+        item := other;
+      else
+        items := items || other;
+      end if;
+    end loop;
+    if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
   end loop;
@@ -594,16 +729,51 @@ begin
   return json_build_object('ids', ids);
 end $$;
 comment on function api.take_ocpp_messages(jsonb, jsonb) is
-  'What happened at a connected charger: {charger_id, generation, protocol, happened: [{kind: '
-  'boot|start|values|stop|event, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of starts, '
-  'null for others. Idempotent.';
+  'What happened at a connected charger: {charger_id, generation, protocol, mirror?, happened: [{kind: '
+  'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
+  'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
+
+-- Ends the transactions of a charger without news for 48 hours by their last reading. Returns the sessions.
+create function private.end_silent_ocpp(charger core.chargers) returns jsonb
+language plpgsql
+as $$
+declare
+  silent core.ocpp_transactions;
+  items  jsonb := '[]';
+begin
+  for silent in
+    update core.ocpp_transactions t set is_over = true, id_tag = null
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and not t.is_over
+       and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours'
+    returning t.*
+  loop
+    items := items || private.ocpp_session(charger, silent);
+  end loop;
+  return items;
+end $$;
 
 create function private.give_up_charges() returns int
 language plpgsql security definer
 as $$
 declare
+  silent  constant uuid[] := array(
+    select distinct t.charger_id from core.ocpp_transactions t
+     where t.ended_at is null and not t.is_over and t.last_wh is not null
+       and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100);
+  charger core.chargers;
   given_up int;
 begin
+  -- what nobody ended within 48 hours of its last reading has that as its end; all chargers are locked first, as
+  -- private.store_sessions then locks connections
+  perform from core.chargers h
+    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent)
+    order by h.id for no key update;
+  for charger in select h.* from core.chargers h
+                  where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent) loop
+    perform private.act_for_person(charger.partner_id, charger.owner_id),
+            private.store_sessions(private.end_silent_ocpp(charger));
+  end loop;
+  perform private.act_for_person(null, null);
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
@@ -612,10 +782,11 @@ begin
               where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
                   and private.ocpp_began_later(l, t)
                 and l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.id = lost.id and not 'no_end' = any (s.flags);
+   where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
-  return given_up;
+  return given_up + cardinality(silent);
 end $$;
 comment on function private.give_up_charges() is
-  'Flags a running session as no_end once another has begun at its connector 48 hours ago. Its stop clears the flag if '
-  'it comes after all. Definer, because it looks at every tenant.';
+  'Ends a running session by its last reading, 48 hours after it. Flags one without a reading as no_end once another '
+  'has begun at its connector 48 hours ago. A stop replaces both if it comes after all. Definer, because it looks at '
+  'every tenant.';

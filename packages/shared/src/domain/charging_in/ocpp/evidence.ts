@@ -61,7 +61,7 @@ export function evidenceOf(
   { action, payload, sent_sha256 }: { action: string; payload: unknown; sent_sha256: string },
   happened: Happening,
 ): Evidence | null {
-  if (happened.kind === "boot") return null;
+  if (happened.kind === "boot" || happened.kind === "status") return null;
   const readings = "readings" in happened ? happened.readings : happened.kind === "values" ? happened : null;
   const signed = readings?.signed ?? [];
   const isRunning =

@@ -37,6 +37,8 @@ export type Happening =
   | ({ kind: "values"; connector: number; transaction: string | null } & Readings)
   /** 1.6 StopTransaction. */
   | ({ kind: "stop"; transaction: string | null; meter_wh: number | null; readings: Readings } & Moment)
+  /** 1.6 StatusNotification of a connector whose charge is over. */
+  | ({ kind: "status"; connector: number; status: "Finishing" | "Available" } & Moment)
   /** 2.0.1 TransactionEvent. */
   | ({
       kind: "event";
@@ -96,6 +98,12 @@ const storedId = (transaction: string) =>
     ? `sha256:${createHash("sha256").update(transaction).digest("hex")}`
     : transaction;
 
+/** The transaction that a message of 1.6 names. */
+const nameOf = (payload: Fields) => {
+  const named = textOf(payload.transactionId);
+  return named === null ? null : storedId(named);
+};
+
 type What = { happened?: Happening; unusable?: string };
 
 function startOf(payload: Fields, moment: Moment): What {
@@ -129,7 +137,16 @@ function valuesOf(protocol: Protocol, payload: Fields, { received_at, live }: Me
   if (connector === 0) return null;
   const readings = readingsOf(payload.meterValue, received_at, live);
   if (!readings.first && readings.signed.length === 0) return null;
-  return { happened: { kind: "values", connector, transaction: textOf(payload.transactionId), ...readings } };
+  return { happened: { kind: "values", connector, transaction: nameOf(payload), ...readings } };
+}
+
+const FREE = ["Finishing", "Available"] as const;
+
+/** Where another back office gives the ids, it tells which connector a stop means. */
+function statusOf(payload: Fields, moment: Moment): What | null {
+  const connector = countOf(payload.connectorId, 1, 100);
+  const status = FREE.find((name) => name === textOf(payload.status));
+  return connector && status ? { happened: { kind: "status", connector, status, ...moment } } : null;
 }
 
 function happeningOf(protocol: Protocol, message: Message, payload: Fields): What | null {
@@ -147,12 +164,15 @@ function happeningOf(protocol: Protocol, message: Message, payload: Fields): Wha
       return {
         happened: {
           kind: "stop",
-          transaction: textOf(payload.transactionId),
+          transaction: nameOf(payload),
           meter_wh: meterOf(payload.meterStop),
           readings: readingsOf(payload.transactionData, message.received_at, message.live),
           ...moment(),
         },
       };
+    case "ocpp1.6 StatusNotification":
+      // a status without a time is of now
+      return statusOf(payload, momentOf(payload.timestamp ?? message.received_at, message.received_at, message.live));
     case "ocpp2.0.1 TransactionEvent": {
       return eventOf(payload, moment(), message);
     }

@@ -1,0 +1,336 @@
+-- Which transaction of a charger a message of OCPP 1.6 means. Behind a mirror the ids are those of another back office.
+-- They may equal ours, repeat, or be missing. So an id alone proves nothing: connector, time and reading must agree.
+
+-- The id by which another back office knows a transaction. Null if it is none: chargers without one send 0, a negative
+-- number or the largest.
+create function private.ocpp_name(named text) returns text
+language sql immutable
+return case when named !~ '^(-[0-9]+|0*)$' and named not in ('2147483647', '4294967295', '9223372036854775807')
+            then named end;
+
+-- The 1.6 transaction of that id, if it was given to this charger.
+create function private.own_ocpp_transaction(charger core.chargers, named text) returns core.ocpp_transactions
+language plpgsql
+as $$
+declare
+  known core.ocpp_transactions;
+begin
+  if named ~ '^[1-9][0-9]{0,9}$' and named::bigint <= 2147483647 then
+    select * into known from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+       and t.id = named::int;
+  end if;
+  return known;
+end $$;
+
+-- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
+create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
+language sql immutable
+return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
+            else later.first_at > known.first_at end;
+
+-- Whether another transaction had begun at its connector by then. One car at a time.
+create function private.ocpp_followed(known core.ocpp_transactions, at timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions l
+     where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+       and ('wrong' in (l.clock, known.clock) or l.first_at <= at) and private.ocpp_began_later(l, known));
+end $$;
+
+-- Whether a reading may be of a transaction: not below its last one, and no more above it than the charger can give.
+create function private.ocpp_fits(charger core.chargers, known core.ocpp_transactions, at timestamptz, wh bigint,
+                                  clock text) returns boolean
+language plpgsql stable
+as $$
+declare
+  -- a start of 0 may be one that the charger did not know
+  start_wh constant bigint := nullif(coalesce(known.meter_start_wh, known.begin_wh), 0);
+  has_last constant boolean := coalesce(known.last_wh >= coalesce(start_wh, 0), false);
+  from_wh  constant bigint := case when has_last then known.last_wh else start_wh end;
+begin
+  return wh is null
+      -- 0 after values that rose is no reading
+      or wh = 0 and known.last_wh > 0
+      or wh >= coalesce(from_wh, 0) - 10
+         and (from_wh is null or 'wrong' in (known.clock, clock)
+              or wh - from_wh <= private.ocpp_allowance(charger, at - case when has_last then known.last_at
+                                                                            else known.first_at end));
+end $$;
+
+-- The transaction of a connector at a time: the latest that had begun. A minute, because clocks of messages differ.
+create function private.ocpp_transaction_at(charger core.chargers, at_connector int, at timestamptz)
+  returns core.ocpp_transactions
+language plpgsql stable
+as $$
+declare
+  known core.ocpp_transactions;
+  whole core.ocpp_transactions;
+begin
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
+     and t.first_at <= at + interval '1 minute'
+   order by t.first_at desc, t.id desc limit 1;
+  -- one of which only the stop came names no connector
+  select * into whole from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector is null
+     and t.source_id is null and t.first_at <= at and t.ended_at >= at
+   order by t.first_at desc limit 1;
+  return case when whole.id is not null and whole.first_at > known.first_at is not false then whole else known end;
+end $$;
+
+-- Whether a transaction took the reading of a time: it was open, and no other had begun at its connector.
+create function private.ocpp_runs_at(known core.ocpp_transactions, at timestamptz) returns boolean
+language plpgsql stable
+as $$
+begin
+  return known.id is not null
+     and case when known.ended_at is null
+              then known.clock = 'wrong' or at < greatest(known.last_at, known.first_at) + interval '48 hours'
+              else not coalesce(private.is_after_ocpp(known, at), false) end;
+end $$;
+
+-- The transactions that a stop may end: open at its time, the latest of their connector then, without a later reading,
+-- and none began there below its reading since.
+create function private.stoppable_ocpp(charger core.chargers, at timestamptz, wh bigint)
+  returns core.ocpp_transactions[]
+language plpgsql stable
+as $$
+begin
+  return array(
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
+       -- where the clock was ahead at the start, the time of arrival counts
+       and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
+       and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
+       and t.source_id is null and not private.ocpp_followed(t, at)
+       and not exists (
+         select from core.ocpp_transactions l
+          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
+            and l.meter_start_wh > 0 and l.meter_start_wh < wh - 10 and private.ocpp_began_later(l, t)));
+end $$;
+
+-- Whether a connector said near a time that its charge was over.
+create function private.ocpp_freed(link core.ocpp_links, connector int, at timestamptz, only_finishing boolean)
+  returns boolean
+language sql immutable
+return coalesce(
+  abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
+  and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
+
+-- The transaction that a StopTransaction ends, and how we know: own, its id is ours; named, another back office calls
+-- it so; repeat, this stop came before; guess, no other fits. Null if none is.
+create function private.stopped_ocpp(charger core.chargers, link core.ocpp_links, is_foreign boolean, said jsonb,
+                                     out known core.ocpp_transactions, out how text)
+language plpgsql
+as $$
+declare
+  at       constant timestamptz := said ->> 'at';
+  wh       constant bigint := said ->> 'meter_wh';
+  by_clock    constant text := said ->> 'clock';
+  named    constant text := private.ocpp_name(said ->> 'transaction');
+  begun_at constant timestamptz := said #>> '{readings,begin,at}';
+  begun_wh constant bigint := said #>> '{readings,begin,wh}';
+  own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
+  is_ours  constant boolean := own.id is not null and not is_foreign;
+  could    core.ocpp_transactions[];
+  fitting  core.ocpp_transactions[];
+  freed    core.ocpp_transactions[];
+begin
+  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
+    known := own;
+    how := 'own';
+    return;
+  end if;
+  could := private.stoppable_ocpp(charger, at, wh);
+  fitting := array(select t from unnest(could) t
+                    where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
+  if cardinality(fitting) = 1 then
+    known := fitting[1];
+    how := 'named';
+    return;
+  end if;
+  -- the same reading at the same time; a charger without the time sends it again with another
+  select * into known from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+     and t.ended_at between at - case when by_clock = 'arrival' then interval '1 hour' else interval '0' end and at
+     and t.end_wh is not distinct from wh
+     and (wh is not null or t.end_guessed or t.id = own.id or named = any (t.foreign_ids)
+          or t.connector is null and t.final_wh = (said #>> '{readings,end,wh}')::bigint)
+   order by t.id = own.id desc nulls last, t.id desc limit 1;
+  if known.id is null and own.ended_at is not null and own.end_wh = wh then
+    known := own;
+  end if;
+  if known.id is not null then
+    -- the stop of the transaction itself confirms the end that another one guessed
+    how := 'repeat';
+    return;
+  end if;
+  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
+     and not private.ocpp_followed(own, at)
+     and (at <= own.ended_at or not exists (select from unnest(could) t
+                                             where private.ocpp_fits(charger, t, at, wh, by_clock))) then
+    known := own;
+    how := 'own';
+    return;
+  end if;
+  fitting := array(
+    select t from unnest(could) t
+     where private.ocpp_fits(charger, t, at, wh, by_clock)
+       -- another name is another transaction
+       and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
+                                and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
+  freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
+  if cardinality(fitting) > 1 and cardinality(freed) = 1 then
+    known := freed[1];
+  elsif cardinality(fitting) = 1
+    -- not if another connector ended then, whose start we do not know
+    and (cardinality(freed) = 1 or not exists (
+      select from jsonb_object_keys(link.freed) c (connector)
+       where private.ocpp_freed(link, c.connector::int, at, true) and not exists (
+         select from core.ocpp_transactions t
+          where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
+            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
+    known := fitting[1];
+  elsif is_ours and own.ended_at is null and fitting = '{}' then
+    -- its reading is flagged
+    known := own;
+    how := 'own';
+    return;
+  elsif fitting = '{}' then
+    fitting := array(select t from unnest(could) t
+                      where named = any (t.foreign_ids) and wh >= coalesce(t.last_wh, t.meter_start_wh, t.begin_wh, 0));
+    known := case when cardinality(fitting) = 1 then fitting[1] end;
+    how := case when known.id is not null then 'named' end;
+    return;
+  end if;
+  how := case when known.id is not null then 'guess' end;
+end $$;
+
+-- Takes back the end of a transaction: the stop was not its. Returns its session, which shows its last reading, or
+-- none. A stop may end it after all.
+create function private.withdraw_ocpp_end(charger core.chargers, wrong core.ocpp_transactions) returns jsonb
+language plpgsql
+as $$
+declare
+  item jsonb;
+begin
+  wrong.end_wh := null;
+  wrong.final_wh := null;
+  item := private.ocpp_session(charger, wrong);
+  wrong.ended_at := null;
+  wrong.end_guessed := false;
+  wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
+  perform private.store_ocpp_transaction(wrong);
+  return item;
+end $$;
+
+-- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Returns the
+-- sessions.
+create function private.correct_freed_ocpp(charger core.chargers, link core.ocpp_links, said jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at    constant timestamptz := said ->> 'at';
+  plug  constant int := said ->> 'connector';
+  wrong core.ocpp_transactions;
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
+     and t.ended_at between at - interval '1 minute' and at + interval '1 minute' and t.connector <> plug
+     and not t.own_values and not private.ocpp_freed(link, t.connector, t.ended_at, false)
+   order by t.ended_at desc limit 1;
+  return case when said ->> 'status' = 'Finishing' and wrong.id is not null and not exists (
+      select from core.ocpp_transactions t
+       where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
+         and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')
+    then jsonb_build_array(private.withdraw_ocpp_end(charger, wrong)) else '[]' end;
+end $$;
+
+-- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
+-- begins where a stop ended the other connector's transaction. Then that one keeps its last reading, and the stop ends
+-- what was open here. Returns the sessions.
+create function private.correct_stopped_ocpp(charger core.chargers, begun core.ocpp_transactions)
+  returns jsonb
+language plpgsql
+as $$
+declare
+  wh    constant bigint := nullif(begun.meter_start_wh, 0);
+  since constant timestamptz := begun.first_at - interval '24 hours';
+  wrong core.ocpp_transactions;
+  right_one core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  select * into wrong from core.ocpp_transactions t
+   where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+     and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
+     and t.end_wh > wh + 10
+     -- the stop may have been of another connector
+     and (t.foreign_ids <> '{}' or exists (
+                 select from core.ocpp_transactions o
+                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
+   order by t.ended_at desc limit 1;
+  if wrong.id is null then
+    select * into right_one from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.connector = begun.connector
+       and t.first_at < begun.first_at
+     order by t.first_at desc limit 1;
+    select * into wrong from core.ocpp_transactions t
+     where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
+       and t.ended_at between since and begun.first_at and t.connector <> begun.connector
+       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
+       and (t.end_guessed
+            or right_one.source_id is null and right_one.first_at <= t.ended_at
+               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+     order by t.ended_at desc limit 1;
+    if wrong.id is not null and right_one.ended_at is null and right_one.first_at <= wrong.ended_at
+       and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+      right_one.ended_at := wrong.ended_at;
+      right_one.end_wh := wrong.end_wh;
+      right_one.end_guessed := true;
+      perform private.store_ocpp_transaction(right_one);
+      items := items || private.ocpp_session(charger, right_one);
+    end if;
+  end if;
+  if wrong.id is not null then
+    items := items || private.withdraw_ocpp_end(charger, wrong);
+  end if;
+  return items;
+end $$;
+
+-- Ends what a later start at the connector left open: its last reading is its end. Returns the sessions.
+create function private.end_followed_ocpp(charger core.chargers, at_connector int) returns jsonb
+language plpgsql
+as $$
+declare
+  left_open core.ocpp_transactions;
+  items jsonb := '[]';
+begin
+  for left_open in
+    update core.ocpp_transactions t set is_over = true, id_tag = null
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = at_connector
+       and t.ended_at is null and not t.is_over and private.ocpp_followed(t, 'infinity')
+    returning t.*
+  loop
+    items := items || private.ocpp_session(charger, left_open);
+  end loop;
+  return items;
+end $$;
+
+-- Notes whether the ids of a charger are another back office's, by an id that was used rightly.
+create function private.note_foreign_ids(link core.ocpp_links, is_foreign boolean) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l set foreign_ids = is_foreign
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id and l.foreign_ids <> is_foreign;
+end $$;
+
+-- The names of a transaction, with one more; eight at most.
+create function private.with_ocpp_name(names text[], named text) returns text[]
+language sql immutable
+return case when named is null or named = any (names) then names
+            else (names || named)[greatest(1, cardinality(names) - 6):] end;
