@@ -2556,6 +2556,7 @@ comment on column core.ocpp_links.boot is
   'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
 select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
 
+-- No index begins with the tenant, as of core.charging_sessions.
 create table core.ocpp_transactions (
   partner_id     uuid        not null,
   charger_id     uuid        not null,
@@ -2583,8 +2584,7 @@ create table core.ocpp_transactions (
   own_values     boolean     not null default false,
   foreign_ids    text[]      not null default '{}',
   is_over        boolean     not null default false,
-  constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
-  constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
+  constraint ocpp_transactions_pkey primary key (id, charger_id, partner_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_transactions_clock_known check (clock in ('charger', 'arrival', 'wrong'))
@@ -2620,11 +2620,16 @@ comment on column core.ocpp_transactions.is_over is
   'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
-create index ocpp_transactions_connector on core.ocpp_transactions (partner_id, charger_id, connector, first_at);
+create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
+-- serves: what names a transaction of OCPP 2.0.1
+create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
+    where source_id is not null;
+-- serves: transactions of which nobody knows the time
+create index ocpp_transactions_wrong on core.ocpp_transactions (charger_id, connector) where clock = 'wrong';
 -- serves: a stop that comes again
-create index ocpp_transactions_ended on core.ocpp_transactions (partner_id, charger_id, ended_at);
+create index ocpp_transactions_ended on core.ocpp_transactions (charger_id, ended_at);
 -- serves: transactions that have not ended, of a charger
-create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
+create index ocpp_transactions_open on core.ocpp_transactions (charger_id, connector)
     where ended_at is null;
 select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');
 
@@ -15451,7 +15456,7 @@ grant execute on function api.record_ean_recheck(jsonb, jsonb, jsonb) to edge_sl
 -- Scheduled work: the worker asks what is due, and runs each as a statement of its own, so that one that fails or hangs
 -- stops no other. The runs are kept for /health/ready and the figures.
 
--- Every job, in the order in which they run, and for each client with parked sessions that may be stored one more.
+-- Every job, in the order in which they run. Of what fails for one client or person only, each has a job of its own.
 create function private.all_jobs() returns table (place int, job text, partner_id uuid, client_id uuid)
 language plpgsql stable
 as $$
@@ -15464,7 +15469,9 @@ begin
         'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept', 'job_runs_swept',
         'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
     union all
-    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
+    select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
+    union all
+    select 101, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -15550,6 +15557,7 @@ begin
     when 'charges_given_up' then
       done := private.give_up_charges();
       perform private.forget_silent_cards();
+    when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
@@ -25497,11 +25505,22 @@ begin
   return known;
 end $$;
 
--- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
-create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
-language sql immutable
-return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
-            else later.first_at > known.first_at end;
+-- The transactions that began after another of its connector. If a clock was wrong, the order of arrival counts.
+create function private.ocpp_later(known core.ocpp_transactions) returns setof core.ocpp_transactions
+language sql stable
+begin atomic
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and l.first_at > known.first_at and 'wrong' not in (l.clock, known.clock)
+  union all
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and l.clock = 'wrong' and l.id > known.id
+  union all
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and known.clock = 'wrong' and l.clock <> 'wrong' and l.id > known.id;
+end;
 
 -- Whether another transaction had begun at its connector by then. One car at a time.
 create function private.ocpp_followed(known core.ocpp_transactions, at timestamptz) returns boolean
@@ -25509,9 +25528,7 @@ language plpgsql stable
 as $$
 begin
   return exists (
-    select from core.ocpp_transactions l
-     where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
-       and ('wrong' in (l.clock, known.clock) or l.first_at <= at) and private.ocpp_began_later(l, known));
+    select from private.ocpp_later(known) l where 'wrong' in (l.clock, known.clock) or l.first_at <= at);
 end $$;
 
 -- Whether a reading may be of a transaction: not below its last one, and no more above it than the charger can give.
@@ -25581,9 +25598,7 @@ begin
        and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
        and t.source_id is null and not private.ocpp_followed(t, at)
        and not exists (
-         select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-            and l.meter_start_wh > 0 and l.meter_start_wh < wh - 10 and private.ocpp_began_later(l, t)));
+         select from private.ocpp_later(t) l where l.meter_start_wh > 0 and l.meter_start_wh < wh - 10));
 end $$;
 
 -- Whether a connector said near a time that its charge was over.
@@ -26094,10 +26109,7 @@ declare
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
        -- one car at a time: a later start ended it, without a stop
-       and not exists (
-         select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-              and private.ocpp_began_later(l, t)));
+       and not exists (select from private.ocpp_later(t)));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -26112,11 +26124,17 @@ declare
   wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
 begin
-  select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id
-     and (t.connector = (said ->> 'connector')::int or t.connector is null and t.source_id is null)
-     and t.first_at >= at - interval '1 minute'
-   order by t.first_at, t.id limit 1;
+  select e.* into known from (
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id
+        and t.connector = (said ->> 'connector')::int and t.first_at >= at - interval '1 minute'
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector is null
+        and t.source_id is null and t.first_at >= at - interval '1 minute'
+      order by t.first_at, t.id limit 1)) e
+   order by e.first_at, e.id limit 1;
   if known.id is null or known.source_id is not null or known.meter_start_wh is not null
      or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
      or (known.begin_wh between wh - 10
@@ -26149,6 +26167,8 @@ begin
   select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
        and t.connector = (said ->> 'connector')::int
+     and t.first_at between (said ->> 'at')::timestamptz - interval '1 day'
+                        and (said ->> 'at')::timestamptz + interval '1 minute'
      and t.source_started_at is not distinct from (said ->> 'told')::timestamptz
          and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
@@ -26277,7 +26297,7 @@ declare
 begin
   insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
   values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
-  on conflict on constraint ocpp_transactions_source_id_key do nothing;
+  on conflict (source_id, charger_id, partner_id) where source_id is not null do nothing;
   select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name;
   if at <= known.ended_at is not false or 'wrong' in (said ->> 'clock', known.clock) then
@@ -26627,44 +26647,58 @@ begin
   return items;
 end $$;
 
+-- Whose charges ended without news for 48 hours since their last reading.
+create function private.owners_of_silent_charges() returns table (partner_id uuid, owner_id uuid)
+language sql stable
+as $$
+  select distinct t.partner_id, t.owner_id from core.ocpp_transactions t
+   where t.ended_at is null and not t.is_over and t.last_wh is not null
+     and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100
+$$;
+
+-- Ends these charges of an owner by their last reading, at a hundred chargers at most. Returns at how many.
+create function private.end_silent_charges(partner uuid, owner uuid) returns bigint
+language plpgsql
+as $$
+declare
+  charger core.chargers;
+  ended   bigint := 0;
+begin
+  perform private.act_for_person(partner, owner);
+  -- one that just tells something has its turn in the next run
+  for charger in
+    select h.* from core.chargers h
+     where h.partner_id = partner and h.owner_id = owner and exists (
+       select from core.ocpp_transactions t
+        where t.partner_id = h.partner_id and t.charger_id = h.id and t.ended_at is null and not t.is_over
+          and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
+     order by h.id limit 100 for no key update skip locked
+  loop
+    perform private.store_sessions(private.end_silent_ocpp(charger));
+    ended := ended + 1;
+  end loop;
+  perform private.act_for_person(null, null);
+  return ended;
+end $$;
+
 create function private.give_up_charges() returns int
 language plpgsql security definer
 as $$
 declare
-  silent  constant uuid[] := array(
-    select distinct t.charger_id from core.ocpp_transactions t
-     where t.ended_at is null and not t.is_over and t.last_wh is not null
-       and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100);
-  charger core.chargers;
   given_up int;
 begin
-  -- what nobody ended within 48 hours of its last reading has that as its end; all chargers are locked first, as
-  -- private.store_sessions then locks connections
-  perform from core.chargers h
-    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent)
-    order by h.id for no key update;
-  for charger in select h.* from core.chargers h
-                  where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent) loop
-    perform private.act_for_person(charger.partner_id, charger.owner_id),
-            private.store_sessions(private.end_silent_ocpp(charger));
-  end loop;
-  perform private.act_for_person(null, null);
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
-             select from core.ocpp_transactions l
-              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-                  and private.ocpp_began_later(l, t)
-                and l.created_at < private.now() - interval '48 hours')) lost
+             select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
    where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
-  return given_up + cardinality(silent);
+  return given_up;
 end $$;
 comment on function private.give_up_charges() is
-  'Ends a running session by its last reading, 48 hours after it. Flags one without a reading as no_end once another '
-  'has begun at its connector 48 hours ago. A stop replaces both if it comes after all. Definer, because it looks at '
-  'every tenant.';
+  'Flags a running session without a reading as no_end once another has begun at its connector 48 hours ago. Its stop '
+  'replaces that if it comes after all. Definer, because it looks at every tenant.';
 
 -- supabase/schemas/sources/uploads/uploads.sql
 

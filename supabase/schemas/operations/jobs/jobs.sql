@@ -1,7 +1,7 @@
 -- Scheduled work: the worker asks what is due, and runs each as a statement of its own, so that one that fails or hangs
 -- stops no other. The runs are kept for /health/ready and the figures.
 
--- Every job, in the order in which they run, and for each client with parked sessions that may be stored one more.
+-- Every job, in the order in which they run. Of what fails for one client or person only, each has a job of its own.
 create function private.all_jobs() returns table (place int, job text, partner_id uuid, client_id uuid)
 language plpgsql stable
 as $$
@@ -14,7 +14,9 @@ begin
         'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept', 'job_runs_swept',
         'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
     union all
-    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
+    select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
+    union all
+    select 101, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -100,6 +102,7 @@ begin
     when 'charges_given_up' then
       done := private.give_up_charges();
       perform private.forget_silent_cards();
+    when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();

@@ -23,11 +23,22 @@ begin
   return known;
 end $$;
 
--- Whether a transaction began after another of its connector. If a clock was wrong, the order of arrival counts.
-create function private.ocpp_began_later(later core.ocpp_transactions, known core.ocpp_transactions) returns boolean
-language sql immutable
-return case when 'wrong' in (later.clock, known.clock) then later.id > known.id
-            else later.first_at > known.first_at end;
+-- The transactions that began after another of its connector. If a clock was wrong, the order of arrival counts.
+create function private.ocpp_later(known core.ocpp_transactions) returns setof core.ocpp_transactions
+language sql stable
+begin atomic
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and l.first_at > known.first_at and 'wrong' not in (l.clock, known.clock)
+  union all
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and l.clock = 'wrong' and l.id > known.id
+  union all
+  select l.* from core.ocpp_transactions l
+   where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
+     and known.clock = 'wrong' and l.clock <> 'wrong' and l.id > known.id;
+end;
 
 -- Whether another transaction had begun at its connector by then. One car at a time.
 create function private.ocpp_followed(known core.ocpp_transactions, at timestamptz) returns boolean
@@ -35,9 +46,7 @@ language plpgsql stable
 as $$
 begin
   return exists (
-    select from core.ocpp_transactions l
-     where l.partner_id = known.partner_id and l.charger_id = known.charger_id and l.connector = known.connector
-       and ('wrong' in (l.clock, known.clock) or l.first_at <= at) and private.ocpp_began_later(l, known));
+    select from private.ocpp_later(known) l where 'wrong' in (l.clock, known.clock) or l.first_at <= at);
 end $$;
 
 -- Whether a reading may be of a transaction: not below its last one, and no more above it than the charger can give.
@@ -107,9 +116,7 @@ begin
        and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
        and t.source_id is null and not private.ocpp_followed(t, at)
        and not exists (
-         select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-            and l.meter_start_wh > 0 and l.meter_start_wh < wh - 10 and private.ocpp_began_later(l, t)));
+         select from private.ocpp_later(t) l where l.meter_start_wh > 0 and l.meter_start_wh < wh - 10));
 end $$;
 
 -- Whether a connector said near a time that its charge was over.

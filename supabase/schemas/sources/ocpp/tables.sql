@@ -38,6 +38,7 @@ comment on column core.ocpp_links.boot is
   'Its last BootNotification: {vendor, model, meter_type, serial_number, meter_serial_number, firmware}.';
 select private.enable_tenant_policy('core.ocpp_links', 'select, insert, update');
 
+-- No index begins with the tenant, as of core.charging_sessions.
 create table core.ocpp_transactions (
   partner_id     uuid        not null,
   charger_id     uuid        not null,
@@ -65,8 +66,7 @@ create table core.ocpp_transactions (
   own_values     boolean     not null default false,
   foreign_ids    text[]      not null default '{}',
   is_over        boolean     not null default false,
-  constraint ocpp_transactions_pkey primary key (partner_id, charger_id, id),
-  constraint ocpp_transactions_source_id_key unique (partner_id, charger_id, source_id),
+  constraint ocpp_transactions_pkey primary key (id, charger_id, partner_id),
   constraint ocpp_transactions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
   constraint ocpp_transactions_clock_known check (clock in ('charger', 'arrival', 'wrong'))
@@ -102,10 +102,15 @@ comment on column core.ocpp_transactions.is_over is
   'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
-create index ocpp_transactions_connector on core.ocpp_transactions (partner_id, charger_id, connector, first_at);
+create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
+-- serves: what names a transaction of OCPP 2.0.1
+create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
+    where source_id is not null;
+-- serves: transactions of which nobody knows the time
+create index ocpp_transactions_wrong on core.ocpp_transactions (charger_id, connector) where clock = 'wrong';
 -- serves: a stop that comes again
-create index ocpp_transactions_ended on core.ocpp_transactions (partner_id, charger_id, ended_at);
+create index ocpp_transactions_ended on core.ocpp_transactions (charger_id, ended_at);
 -- serves: transactions that have not ended, of a charger
-create index ocpp_transactions_open on core.ocpp_transactions (partner_id, charger_id, connector)
+create index ocpp_transactions_open on core.ocpp_transactions (charger_id, connector)
     where ended_at is null;
 select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');

@@ -219,10 +219,7 @@ declare
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
        -- one car at a time: a later start ended it, without a stop
-       and not exists (
-         select from core.ocpp_transactions l
-          where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-              and private.ocpp_began_later(l, t)));
+       and not exists (select from private.ocpp_later(t)));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -237,11 +234,17 @@ declare
   wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
 begin
-  select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id
-     and (t.connector = (said ->> 'connector')::int or t.connector is null and t.source_id is null)
-     and t.first_at >= at - interval '1 minute'
-   order by t.first_at, t.id limit 1;
+  select e.* into known from (
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id
+        and t.connector = (said ->> 'connector')::int and t.first_at >= at - interval '1 minute'
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector is null
+        and t.source_id is null and t.first_at >= at - interval '1 minute'
+      order by t.first_at, t.id limit 1)) e
+   order by e.first_at, e.id limit 1;
   if known.id is null or known.source_id is not null or known.meter_start_wh is not null
      or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
      or (known.begin_wh between wh - 10
@@ -274,6 +277,8 @@ begin
   select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
        and t.connector = (said ->> 'connector')::int
+     and t.first_at between (said ->> 'at')::timestamptz - interval '1 day'
+                        and (said ->> 'at')::timestamptz + interval '1 minute'
      and t.source_started_at is not distinct from (said ->> 'told')::timestamptz
          and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
      and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
@@ -402,7 +407,7 @@ declare
 begin
   insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
   values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
-  on conflict on constraint ocpp_transactions_source_id_key do nothing;
+  on conflict (source_id, charger_id, partner_id) where source_id is not null do nothing;
   select * into known from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name;
   if at <= known.ended_at is not false or 'wrong' in (said ->> 'clock', known.clock) then
@@ -752,41 +757,55 @@ begin
   return items;
 end $$;
 
+-- Whose charges ended without news for 48 hours since their last reading.
+create function private.owners_of_silent_charges() returns table (partner_id uuid, owner_id uuid)
+language sql stable
+as $$
+  select distinct t.partner_id, t.owner_id from core.ocpp_transactions t
+   where t.ended_at is null and not t.is_over and t.last_wh is not null
+     and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100
+$$;
+
+-- Ends these charges of an owner by their last reading, at a hundred chargers at most. Returns at how many.
+create function private.end_silent_charges(partner uuid, owner uuid) returns bigint
+language plpgsql
+as $$
+declare
+  charger core.chargers;
+  ended   bigint := 0;
+begin
+  perform private.act_for_person(partner, owner);
+  -- one that just tells something has its turn in the next run
+  for charger in
+    select h.* from core.chargers h
+     where h.partner_id = partner and h.owner_id = owner and exists (
+       select from core.ocpp_transactions t
+        where t.partner_id = h.partner_id and t.charger_id = h.id and t.ended_at is null and not t.is_over
+          and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
+     order by h.id limit 100 for no key update skip locked
+  loop
+    perform private.store_sessions(private.end_silent_ocpp(charger));
+    ended := ended + 1;
+  end loop;
+  perform private.act_for_person(null, null);
+  return ended;
+end $$;
+
 create function private.give_up_charges() returns int
 language plpgsql security definer
 as $$
 declare
-  silent  constant uuid[] := array(
-    select distinct t.charger_id from core.ocpp_transactions t
-     where t.ended_at is null and not t.is_over and t.last_wh is not null
-       and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100);
-  charger core.chargers;
   given_up int;
 begin
-  -- what nobody ended within 48 hours of its last reading has that as its end; all chargers are locked first, as
-  -- private.store_sessions then locks connections
-  perform from core.chargers h
-    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent)
-    order by h.id for no key update;
-  for charger in select h.* from core.chargers h
-                  where h.partner_id = any (array(select p.id from core.partners p)) and h.id = any (silent) loop
-    perform private.act_for_person(charger.partner_id, charger.owner_id),
-            private.store_sessions(private.end_silent_ocpp(charger));
-  end loop;
-  perform private.act_for_person(null, null);
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            where t.ended_at is null and exists (
-             select from core.ocpp_transactions l
-              where l.partner_id = t.partner_id and l.charger_id = t.charger_id and l.connector = t.connector
-                  and private.ocpp_began_later(l, t)
-                and l.created_at < private.now() - interval '48 hours')) lost
+             select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
    where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
-  return given_up + cardinality(silent);
+  return given_up;
 end $$;
 comment on function private.give_up_charges() is
-  'Ends a running session by its last reading, 48 hours after it. Flags one without a reading as no_end once another '
-  'has begun at its connector 48 hours ago. A stop replaces both if it comes after all. Definer, because it looks at '
-  'every tenant.';
+  'Flags a running session without a reading as no_end once another has begun at its connector 48 hours ago. Its stop '
+  'replaces that if it comes after all. Definer, because it looks at every tenant.';
