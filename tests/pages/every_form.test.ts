@@ -89,6 +89,8 @@ beforeAll(async () => {
     ) as Form;
     const added = sentOf(fill(own, () => "Oprit"));
     expect((await ask(own.action, { form: added })).status).toBe(200);
+    // it connected, and did not tell what it is
+    await world.row("update core.chargers set last_seen_at = private.now() where nickname = 'Oprit' returning 1");
     people.customer = { ask, email: customer.email, area: "mijn", begin: ["/pages/mijn?lang=nl"] };
     await world.travel("2026-06-20T12:00:00Z");
     // for this year, so that it can be renewed

@@ -473,14 +473,14 @@ describe("§4.4 chargers of a person's own", () => {
     expect(models.length).toBeGreaterThan(1);
     const choose = async (model: string, serial: string) =>
       (
-        await ask(mijn(world, `/chargers/${id}/model`), {
+        await ask(mijn(world, `/chargers/model/${id}`), {
           form: { ...(await formOn(ask, "/chargers")), [`model-${id}`]: model, [`serial-${id}`]: serial },
         })
       ).text;
     expect(await choose("", "")).toContain("Vul het serienummer in");
     expect(
       (
-        await theirs(mijn(world, `/chargers/${id}/model`), {
+        await theirs(mijn(world, `/chargers/model/${id}`), {
           form: { ...form, [`model-${id}`]: models[0] ?? "", [`serial-${id}`]: "X1" },
         })
       ).status,

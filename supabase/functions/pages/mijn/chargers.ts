@@ -60,7 +60,7 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
 function modelForm(frame: MijnFrame, { id }: Charger, models: Chargers["models"], { typed, errors }: Returned): Html {
   const words = WORDS[frame.locale].chargers;
   const [model, serial] = [`model-${id}`, `serial-${id}`];
-  return html`<form method="post" action="${frame.to(`/chargers/${id}/model`)}" novalidate>${formToken(frame.form_token)}
+  return html`<form method="post" action="${frame.to(`/chargers/model/${id}`)}" novalidate>${formToken(frame.form_token)}
 <p>${words.model_unknown}</p>
 ${selectInput({ id: model, label: words.model, error: errors[model], empty: words.choose_model, value: typed.get(model), options: models.map(({ id: value, name: label }) => ({ value, label })) })}
 ${textInput({ id: serial, label: words.serial, hint: words.serial_hint, error: errors[serial], value: typed.get(serial), attributes: html` maxlength="80" autocomplete="off" autocapitalize="characters" spellcheck="false"` })}

@@ -40,7 +40,7 @@ export const mijn: Flow = {
     { method: "GET", path: `${PATH}/chargers/${ID}`, run: does("askRemoveCharger") },
     { method: "POST", path: `${PATH}/chargers/${ID}`, run: does("removeCharger") },
     { method: "POST", path: `${PATH}/chargers/${ID}/password`, run: does("renewChargerPassword") },
-    { method: "POST", path: `${PATH}/chargers/${ID}/model`, run: does("chooseChargerModel") },
+    { method: "POST", path: `${PATH}/chargers/model/${ID}`, run: does("chooseChargerModel") },
     { method: "GET", path: `${PATH}/sharing`, run: does("showSharing") },
     { method: "GET", path: `${PATH}/sharing/stop`, run: does("askStopSharing") },
     { method: "POST", path: `${PATH}/sharing/stop`, run: does("stopSharing") },

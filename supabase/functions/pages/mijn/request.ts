@@ -14,7 +14,7 @@ type Name = (typeof OWN_SQL)[number];
 const AREA: Area<Name> = {
   id: "the pages of a person",
   path: PATH,
-  forms: /^\/(?:tokens|chargers|account\/[^/]+)$/,
+  forms: /^\/(?:tokens|chargers(?:\/model\/[^/]+)?|account\/[^/]+)$/,
   caller: { kind: "session" },
   sql: OWN_SQL,
 };

@@ -96,10 +96,15 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = private.people_tenant() and h.user_id = private.user_id()
      and h.id = private.as_uuid(input ->> 'charger_id') and h.status = 'active' and h.ocpp_identity is not null
-     and h.catalog_charger_id is null for no key update;
+     for no key update;
   select * into model from core.charger_models m
    where m.id = private.as_uuid(input ->> 'catalog_charger_id') and (m.mid_meter is not null or m.listed);
-  perform private.refuse_if('charger_not_found', charger.id is null or model.id is null);
+  -- by two clicks, or once more after Back
+  if charger.catalog_charger_id = model.id and charger.serial_number = serial then
+    return json_build_object('chosen', true);
+  end if;
+  perform private.refuse_if('charger_not_found', charger.id is null or model.id is null
+                                                 or charger.catalog_charger_id is not null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
   update core.chargers h
      set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter, serial_number = serial,
