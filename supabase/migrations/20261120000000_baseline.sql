@@ -12714,6 +12714,7 @@ comment on function ops.ledger_check(jsonb) is
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
 -- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
+-- before:  the bank had the same order before, and pays that one. It changes nothing.
 create function private.bank_reasons() returns table (code text, effect text, means text)
 language sql immutable
 as $$
@@ -12731,13 +12732,13 @@ as $$
     ('AG02', 'none', 'the bank does not know this kind of order'),
     ('AM02', 'none', 'the amount is more than the bank allows'),
     ('AM04', 'none', 'our own account had too little money'),
-    ('AM05', 'none', 'the bank had this order before'),
+    ('AM05', 'before', 'the bank had this order before'),
     ('AM09', 'none', 'the amount is not the one that was agreed'),
     ('AM10', 'none', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
     ('DT01', 'none', 'the day of payment is none that the bank takes'),
-    ('DUPL', 'none', 'the bank had this payment before'),
+    ('DUPL', 'before', 'the bank had this payment before'),
     ('ED05', 'none', 'the banks could not settle it'),
     ('FF01', 'none', 'the bank could not read the file'),
     ('FOCR', 'none', 'we asked for it back'),
@@ -12754,14 +12755,20 @@ as $$
     ('TM01', 'none', 'the order came after the hour of the bank')) r (code, effect, means)
 $$;
 
--- What a failure comes to. A code that the table does not have bars nothing and mails nobody. Words without a code are
--- an operator's, who reports an account that is wrong.
+-- What a reason of a bank's file comes to. A code that the table does not have bars nothing and mails nobody.
+create function private.bank_effect(reason text) returns text
+language sql immutable
+as $$
+  select coalesce((select r.effect from private.bank_reasons() r
+                    where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
+$$;
+
+-- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text
 language sql immutable
 as $$
-  select coalesce((select r.effect from private.bank_reasons() r where r.code = left(btrim(reason), 4)
-                      and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'),
-                  case when btrim(reason) ~ '^(?!IBAN)[A-Z]{2}[A-Z0-9]{2}( |$)' then 'none' else 'account' end)
+  select case when btrim(reason) ~ '^(?!IBAN)[A-Z]{2}[A-Z0-9]{2}( |$)' then private.bank_effect(reason)
+              else 'account' end
 $$;
 
 -- supabase/schemas/money/payouts/batches.sql
@@ -13099,12 +13106,14 @@ language sql stable
 as $$ select array(select l from core.payout_lines l where l.id = any (ids)) $$;
 
 -- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
--- rejected, waits, already, or why not. The batch is locked.
+-- rejected, waits, already, or why not. reason may be that it had the file before. The batch is locked.
 create function private.reject_batch(batch core.payout_batches, login text, reason text) returns text
 language plpgsql
 as $$
 begin
-  if batch.status = 'rejected' then
+  if private.bank_effect(reason) = 'before' then
+    return 'had_before';
+  elsif batch.status = 'rejected' then
     return 'already';
   elsif batch.status not in ('exported', 'settled') then
     return 'not_exported';
@@ -13142,6 +13151,7 @@ begin
   batch := private.payout_batch_named(input);
   asked := batch.reject_asked_by;
   outcome := private.reject_batch(batch, login, reason);
+  perform private.refuse_if('payout_had_before', outcome = 'had_before', json_build_object('batch', batch.id));
   perform private.refuse_if('payout_not_exported', outcome = 'not_exported',
                             json_build_object('batch', batch.id, 'status', batch.status)),
           private.refuse_if('payout_booked', outcome = 'booked_before', json_build_object('batch', batch.id));
@@ -13162,15 +13172,18 @@ as $$
                case when w.line is null then w.outcome
                     when l.id is null then 'unknown'
                     when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                    when w.what = 'back' and private.bank_effect(w.reason) = 'before' then 'had_before'
                     when w.amount <> l.amount then 'amount_differs'
+                    when w.what = 'paid' and row_number() over same > 1 then 'booked_twice'
                     when w.what = 'paid' and l.status = 'failed' then 'failed_before'
                     when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
-                         or row_number() over (partition by w.what, w.line order by w.place) > 1 then 'already' end,
+                         or row_number() over same > 1 then 'already' end,
                case when w.amount <> l.amount then l.amount end)::private.bank_word
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
+    window same as (partition by w.what, w.line order by w.place)
      order by w.place)
 $$;
 
@@ -13185,6 +13198,7 @@ declare
   lines  core.payout_lines[];
   said   record;
   wanted numeric;
+  seen   uuid[] := '{}';
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -13209,8 +13223,14 @@ begin
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
       word.outcome := 'not_exported';
-    elsif not exists (select from unnest(lines) l where l.status = 'pending') then
-      word.outcome := case batch.status when 'rejected' then 'failed_before' else 'already' end;
+    elsif batch.id = any (seen) then
+      word.outcome := 'booked_twice';
+    elsif batch.status = 'rejected' then
+      word.outcome := 'failed_before';
+    -- what came back after it was booked is in that sum
+    elsif not exists (select from unnest(lines) l where l.status = 'pending')
+          and word.amount in (wanted, (select sum(l.amount) from unnest(lines) l)) then
+      word.outcome := 'already';
     elsif wanted <> word.amount then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
@@ -13218,6 +13238,7 @@ begin
       changed := private.pay_lines(lines) > 0 or changed;
       word.outcome := 'paid';
     end if;
+    seen := seen || batch.id;
     words[word.place] := word;
   end loop;
   -- lines that did not arrive: the first person asks, the second does it
@@ -13228,7 +13249,7 @@ begin
     lines := array(select l from unnest(private.lines_by_id(said.ids)) l
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason);
+      perform private.fail_lines(lines, said.reason, private.bank_effect(said.reason));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;
@@ -13309,7 +13330,7 @@ as $$
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
            'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
            'means', r.means,
-           'effect', case when w.what = 'back' then private.failure_effect(w.reason) end,
+           'effect', case when w.what = 'back' then private.bank_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
@@ -13518,6 +13539,9 @@ begin
                   'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id))
                       order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
+  elsif batch.status = 'rejected' then
+    -- the bank would take the file: it executed nothing of it
+    perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
   elsif not again then
@@ -13573,8 +13597,12 @@ declare
   reason text;
   line   core.payout_lines;
   state  text;
+  effect text;
+  login  text;
   paid   int := 0;
   lost   int := 0;
+  asked  int := 0;
+  waits  int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
   perform private.act_as_operator(input), private.lock('payouts');
@@ -13583,8 +13611,14 @@ begin
     perform private.refuse_if('payout_rejected', batch.status = 'rejected', json_build_object('batch', batch.id));
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
+    perform private.refuse_if('payout_waits', batch.reject_asked_by is not null or exists (
+      select from core.payout_lines l where l.batch_id = batch.id and l.status = 'pending'
+                                        and l.return_asked_by is not null), json_build_object('batch', batch.id));
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
+  effect := private.failure_effect(reason);
+  login := case when effect = 'none' and cardinality(failed) > 0 then private.operator_login() end;
+  perform private.refuse_if('payout_had_before', effect = 'before', json_build_object('batch', batch.id));
   foreach named in array failed loop
     select * into line from core.payout_lines l
      where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
@@ -13592,27 +13626,33 @@ begin
     select b.status into state from core.payout_batches b where b.id = line.batch_id;
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
-    if line.status <> 'failed' then
+    continue when line.status = 'failed';
+    -- where it is payable again as it was, a second person says the same
+    if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
       perform private.fail_lines(array[line], reason);
       lost := lost + 1;
+    else
+      asked := asked + private.ask_returns(array[line], login, reason);
+      waits := waits + 1;
     end if;
   end loop;
-  if batch.status = 'exported' then
+  if batch.status = 'exported' and waits = 0 then
     paid := private.pay_lines(private.lines_of(batch.id));
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
   end if;
   return json_build_object(
-    'changed', paid + lost > 0, 'paid', paid, 'failed', lost,
+    'changed', paid + lost + asked > 0, 'paid', paid, 'failed', lost, 'waits', waits,
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
     'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
                where l.partner_id = any (array(select p.id from core.partners p))
                    and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go '
-  'back to the balances. Every other line of the batch is paid.';
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, waits, batch, lines}. The failed '
+  'lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the batch with '
+  'them. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer

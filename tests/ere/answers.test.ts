@@ -179,6 +179,50 @@ describe("contract §3 payout answer", () => {
     expect([cancelled.changed, cancelled.outcomes]).toEqual([false, ["not_exported"]]);
   });
 
+  test("attack: a refused file, a file that was sent twice, and a line that came back are paid once", async () => {
+    const [customer] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const line = String(lines.find(({ payee }) => payee === customer?.account_id)?.line_id);
+    // it was sent twice, and the bank pays the first
+    expect((await answer(world.anna, reject(batch_id, "DUPL"))).outcomes).toEqual(["had_before"]);
+    const command = ["payout", "reject", batch_id, "--reason", "AM05 sent twice", "--yes"];
+    expect((await world.anna(command)).err).toMatch(/had the same order before/);
+    // while a refusal waits, nobody is told that it was paid
+    expect((await answer(world.anna, reject(batch_id))).outcomes).toEqual(["waits"]);
+    expect((await world.run(["payout", "settle", batch_id])).err).toMatch(/Another operator repeats that first/);
+    expect(await notices("payout_paid")).toEqual([]);
+    // a batch that is booked twice in one file, and then at another sum
+    const twice = camt(
+      MESSAGE,
+      [1, 2].map(() => bankEntry(MESSAGE, { amount: "120.00", batch: bare(batch_id) })),
+    );
+    expect((await answer(world.anna, twice)).outcomes).toEqual(["paid", "booked_twice"]);
+    expect((await answer(world.anna, booked("119.99", batch_id))).outcomes).toEqual(["sum_differs"]);
+    // where nothing is barred, a line that was paid is payable again once two people say so
+    const failing = ["payout", "settle", "--failed", line, "--reason", "AM04 no money"];
+    expect((await world.run(failing)).err).toMatch(/operator is shared/);
+    for (const changed of [true, false])
+      expect((await world.anna(failing)).json).toMatchObject({ changed, failed: 0, waits: 1 });
+    expect((await world.bram(failing)).json).toMatchObject({ changed: true, failed: 1, waits: 0 });
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+    // a file that was refused is written never again
+    const next = await world.exported();
+    await both(reject(next.batch_id));
+    const again = [
+      "payout",
+      "export",
+      next.batch_id,
+      "--again",
+      "--reason",
+      "resend",
+      "--out",
+      join(world.folder, "a.xml"),
+    ];
+    expect((await world.anna(again)).err).toMatch(/The bank refused the file/);
+    await world.agrees();
+  });
+
   test("contract §3 payout reject takes two people, and no batch of which a line was booked", async () => {
     const [customer] = await world.sold([100]);
     const { batch_id } = await world.exported();
@@ -269,6 +313,7 @@ test("contract §3 the reasons that bar an account are those of docs/ere.md", as
     MD07: "holder",
     AM04: "none",
     "XX99 new": "none",
+    "IBAN is wrong": "account",
     "bank in error": "account",
   }))
     expect((await world.row("select private.failure_effect($1) as effect", reason)).effect).toBe(effect);

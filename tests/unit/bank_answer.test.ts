@@ -134,6 +134,24 @@ describe("contract §3 what a bank answers", () => {
     expect(read(camt(message, [dollars]))).toMatchObject({ said: [], left: { "entry without an amount in euro": 1 } });
   });
 
+  test("attack: a credit that names a payment of ours is no return, unless the bank says so", () => {
+    const entry = (inner: string) =>
+      camt("camt.053.001.08", [
+        bankEntry("camt.053.001.08", {
+          amount: "0.20",
+          credit: true,
+          details: [{ line: one, amount: "0.20" }],
+        }).replace("</TxDtls>", `${inner}</TxDtls>`),
+      ]);
+    const own = read(entry(""));
+    expect([own.said, own.left]).toEqual([
+      [],
+      { "credit of 0.20 euro that names a payment of ours, and is no return": 1 },
+    ]);
+    const code = "<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>RRTN</SubFmlyCd></Fmly></Domn></BkTxCd>";
+    expect(read(entry(code)).said).toEqual([{ what: "back", line: one, amount: "0.20", reason: undefined }]);
+  });
+
   test("contract §3 reasons: a code, words, the bank's own; line breaks and control signs are spaces", () => {
     const message = "pain.002.001.10";
     const with_ = (inner: string) =>

@@ -182,8 +182,13 @@ function readEntry(entry: Element, answer: BankAnswer) {
     return;
   }
   const amounts = lines.map((each) => {
-    const [own] = [...children(each, "Amt"), ...children(child(child(each, "AmtDtls"), "TxAmt"), "Amt")];
-    return own ? amountOf(own) : details.length === 1 ? whole : undefined;
+    const about = child(each, "AmtDtls");
+    const own = [
+      ...children(each, "Amt"),
+      ...children(child(about, "TxAmt"), "Amt"),
+      ...children(child(about, "InstdAmt"), "Amt"),
+    ].flatMap((amount) => amountOf(amount) ?? []);
+    return details.length === 1 ? whole : own[0];
   });
   const others = details.length - lines.length;
   // an entry of ours alone is the sum of its payments
@@ -195,10 +200,18 @@ function readEntry(entry: Element, answer: BankAnswer) {
   if (others > 0) leave(answer, "payment about something else");
   lines.forEach((each, index) => {
     const line = textAt(each, "Refs", "EndToEndId") as string;
-    if (isDebit) answer.said.push({ what: "paid", line, amount: amounts[index] });
-    else answer.said.push({ what: "back", line, amount: amounts[index], reason: reasonOf(each, "RtrInf") });
+    const amount = amounts[index];
+    if (amount === undefined) leave(answer, "payment without an amount in euro");
+    else if (isDebit) answer.said.push({ what: "paid", line, amount });
+    // a payee knows our id too, and may name it in a payment of their own
+    else if (isReversal || isReturn(entry) || isReturn(each) || children(each, "RtrInf").length > 0)
+      answer.said.push({ what: "back", line, amount, reason: reasonOf(each, "RtrInf") });
+    else leave(answer, `credit of ${amount} euro that names a payment of ours, and is no return`);
   });
 }
+
+/** Whether the bank's code of a transaction says that it is a return. */
+const isReturn = (from: Element) => textAt(from, "BkTxCd", "Domn", "Fmly", "SubFmlyCd") === "RRTN";
 
 /** The bank's reason: its code, and its words. What is no code of ISO 20022 stands behind NARR. */
 function reasonOf(from: Element, element: string): string | undefined {

@@ -78,6 +78,8 @@ const OUTCOMES: Record<string, string> = {
   amount_differs: "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed",
   sum_differs:
     "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
+  had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
+  booked_twice: "booked_twice: booked twice in this file; the bank may have paid twice, ask it, nothing changed",
   failed_before: "failed_before: booked, but it failed here before; compare it with the bank, nothing changed",
   booked_before: "booked_before: refused by the bank, but a line of it was booked; nothing changed",
   names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
@@ -279,7 +281,7 @@ export const PAYOUT_COMMANDS: Command[] = [
       "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed. " +
       "--failed takes lines of any exported batch, also of a settled one: the money returns to the balance. That IBAN " +
       "is blocked and the customer is asked for another one, unless --reason begins with a code of the bank that says " +
-      "otherwise, such as AM04.",
+      "otherwise, such as AM04. Then the money is payable again as it was, once another operator repeats the command.",
     example: "payout settle --failed 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
       new Argument("[batch]", "id of the batch that was paid"),

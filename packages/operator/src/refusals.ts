@@ -180,6 +180,12 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "and read what it did to its lines with payout answer.",
   payout_not_exported: ({ batch, status }) => `The batch ${batch} is ${status}; the bank does not have it yet.`,
   payout_rejected: ({ batch }) => `The bank refused the file of batch ${batch}; its money is in the balances again.`,
+  payout_waits: ({ batch }) =>
+    `Somebody read that the bank refused batch ${batch}, or that a line of it came back. Another operator repeats that first: ` +
+    "payout answer with the same file, or payout reject.",
+  payout_had_before: () =>
+    "AM05 and DUPL say that the bank had the same order before, and pays that one. Nothing was changed; payout answer reads " +
+    "from camt.053 or camt.054 what it paid.",
   payout_booked: ({ batch }) =>
     `The bank booked a line of batch ${batch}, so it did not refuse the file; report lines that came back with payout answer.`,
   invalid_pays_on: ({ date, next }) =>

@@ -4,6 +4,7 @@
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
 -- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
+-- before:  the bank had the same order before, and pays that one. It changes nothing.
 create function private.bank_reasons() returns table (code text, effect text, means text)
 language sql immutable
 as $$
@@ -21,13 +22,13 @@ as $$
     ('AG02', 'none', 'the bank does not know this kind of order'),
     ('AM02', 'none', 'the amount is more than the bank allows'),
     ('AM04', 'none', 'our own account had too little money'),
-    ('AM05', 'none', 'the bank had this order before'),
+    ('AM05', 'before', 'the bank had this order before'),
     ('AM09', 'none', 'the amount is not the one that was agreed'),
     ('AM10', 'none', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
     ('DT01', 'none', 'the day of payment is none that the bank takes'),
-    ('DUPL', 'none', 'the bank had this payment before'),
+    ('DUPL', 'before', 'the bank had this payment before'),
     ('ED05', 'none', 'the banks could not settle it'),
     ('FF01', 'none', 'the bank could not read the file'),
     ('FOCR', 'none', 'we asked for it back'),
@@ -44,12 +45,18 @@ as $$
     ('TM01', 'none', 'the order came after the hour of the bank')) r (code, effect, means)
 $$;
 
--- What a failure comes to. A code that the table does not have bars nothing and mails nobody. Words without a code are
--- an operator's, who reports an account that is wrong.
+-- What a reason of a bank's file comes to. A code that the table does not have bars nothing and mails nobody.
+create function private.bank_effect(reason text) returns text
+language sql immutable
+as $$
+  select coalesce((select r.effect from private.bank_reasons() r
+                    where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
+$$;
+
+-- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text
 language sql immutable
 as $$
-  select coalesce((select r.effect from private.bank_reasons() r where r.code = left(btrim(reason), 4)
-                      and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'),
-                  case when btrim(reason) ~ '^(?!IBAN)[A-Z]{2}[A-Z0-9]{2}( |$)' then 'none' else 'account' end)
+  select case when btrim(reason) ~ '^(?!IBAN)[A-Z]{2}[A-Z0-9]{2}( |$)' then private.bank_effect(reason)
+              else 'account' end
 $$;

@@ -19,12 +19,14 @@ language sql stable
 as $$ select array(select l from core.payout_lines l where l.id = any (ids)) $$;
 
 -- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
--- rejected, waits, already, or why not. The batch is locked.
+-- rejected, waits, already, or why not. reason may be that it had the file before. The batch is locked.
 create function private.reject_batch(batch core.payout_batches, login text, reason text) returns text
 language plpgsql
 as $$
 begin
-  if batch.status = 'rejected' then
+  if private.bank_effect(reason) = 'before' then
+    return 'had_before';
+  elsif batch.status = 'rejected' then
     return 'already';
   elsif batch.status not in ('exported', 'settled') then
     return 'not_exported';
@@ -62,6 +64,7 @@ begin
   batch := private.payout_batch_named(input);
   asked := batch.reject_asked_by;
   outcome := private.reject_batch(batch, login, reason);
+  perform private.refuse_if('payout_had_before', outcome = 'had_before', json_build_object('batch', batch.id));
   perform private.refuse_if('payout_not_exported', outcome = 'not_exported',
                             json_build_object('batch', batch.id, 'status', batch.status)),
           private.refuse_if('payout_booked', outcome = 'booked_before', json_build_object('batch', batch.id));
@@ -82,15 +85,18 @@ as $$
                case when w.line is null then w.outcome
                     when l.id is null then 'unknown'
                     when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                    when w.what = 'back' and private.bank_effect(w.reason) = 'before' then 'had_before'
                     when w.amount <> l.amount then 'amount_differs'
+                    when w.what = 'paid' and row_number() over same > 1 then 'booked_twice'
                     when w.what = 'paid' and l.status = 'failed' then 'failed_before'
                     when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
-                         or row_number() over (partition by w.what, w.line order by w.place) > 1 then 'already' end,
+                         or row_number() over same > 1 then 'already' end,
                case when w.amount <> l.amount then l.amount end)::private.bank_word
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
+    window same as (partition by w.what, w.line order by w.place)
      order by w.place)
 $$;
 
@@ -105,6 +111,7 @@ declare
   lines  core.payout_lines[];
   said   record;
   wanted numeric;
+  seen   uuid[] := '{}';
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -129,8 +136,14 @@ begin
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
       word.outcome := 'not_exported';
-    elsif not exists (select from unnest(lines) l where l.status = 'pending') then
-      word.outcome := case batch.status when 'rejected' then 'failed_before' else 'already' end;
+    elsif batch.id = any (seen) then
+      word.outcome := 'booked_twice';
+    elsif batch.status = 'rejected' then
+      word.outcome := 'failed_before';
+    -- what came back after it was booked is in that sum
+    elsif not exists (select from unnest(lines) l where l.status = 'pending')
+          and word.amount in (wanted, (select sum(l.amount) from unnest(lines) l)) then
+      word.outcome := 'already';
     elsif wanted <> word.amount then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
@@ -138,6 +151,7 @@ begin
       changed := private.pay_lines(lines) > 0 or changed;
       word.outcome := 'paid';
     end if;
+    seen := seen || batch.id;
     words[word.place] := word;
   end loop;
   -- lines that did not arrive: the first person asks, the second does it
@@ -148,7 +162,7 @@ begin
     lines := array(select l from unnest(private.lines_by_id(said.ids)) l
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason);
+      perform private.fail_lines(lines, said.reason, private.bank_effect(said.reason));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;
@@ -229,7 +243,7 @@ as $$
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
            'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
            'means', r.means,
-           'effect', case when w.what = 'back' then private.failure_effect(w.reason) end,
+           'effect', case when w.what = 'back' then private.bank_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l

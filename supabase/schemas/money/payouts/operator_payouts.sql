@@ -197,6 +197,9 @@ begin
                   'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id))
                       order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
+  elsif batch.status = 'rejected' then
+    -- the bank would take the file: it executed nothing of it
+    perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
   elsif not again then
@@ -252,8 +255,12 @@ declare
   reason text;
   line   core.payout_lines;
   state  text;
+  effect text;
+  login  text;
   paid   int := 0;
   lost   int := 0;
+  asked  int := 0;
+  waits  int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
   perform private.act_as_operator(input), private.lock('payouts');
@@ -262,8 +269,14 @@ begin
     perform private.refuse_if('payout_rejected', batch.status = 'rejected', json_build_object('batch', batch.id));
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
+    perform private.refuse_if('payout_waits', batch.reject_asked_by is not null or exists (
+      select from core.payout_lines l where l.batch_id = batch.id and l.status = 'pending'
+                                        and l.return_asked_by is not null), json_build_object('batch', batch.id));
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
+  effect := private.failure_effect(reason);
+  login := case when effect = 'none' and cardinality(failed) > 0 then private.operator_login() end;
+  perform private.refuse_if('payout_had_before', effect = 'before', json_build_object('batch', batch.id));
   foreach named in array failed loop
     select * into line from core.payout_lines l
      where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
@@ -271,27 +284,33 @@ begin
     select b.status into state from core.payout_batches b where b.id = line.batch_id;
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
-    if line.status <> 'failed' then
+    continue when line.status = 'failed';
+    -- where it is payable again as it was, a second person says the same
+    if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
       perform private.fail_lines(array[line], reason);
       lost := lost + 1;
+    else
+      asked := asked + private.ask_returns(array[line], login, reason);
+      waits := waits + 1;
     end if;
   end loop;
-  if batch.status = 'exported' then
+  if batch.status = 'exported' and waits = 0 then
     paid := private.pay_lines(private.lines_of(batch.id));
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
   end if;
   return json_build_object(
-    'changed', paid + lost > 0, 'paid', paid, 'failed', lost,
+    'changed', paid + lost + asked > 0, 'paid', paid, 'failed', lost, 'waits', waits,
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
     'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
                where l.partner_id = any (array(select p.id from core.partners p))
                    and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, batch, lines}. The failed lines go '
-  'back to the balances. Every other line of the batch is paid.';
+  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, waits, batch, lines}. The failed '
+  'lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the batch with '
+  'them. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
