@@ -2628,9 +2628,14 @@ create unique index ocpp_transactions_source_id on core.ocpp_transactions (sourc
 create index ocpp_transactions_wrong on core.ocpp_transactions (charger_id, connector) where clock = 'wrong';
 -- serves: a stop that comes again
 create index ocpp_transactions_ended on core.ocpp_transactions (charger_id, ended_at);
--- serves: transactions that have not ended, of a charger
-create index ocpp_transactions_open on core.ocpp_transactions (charger_id, connector)
-    where ended_at is null;
+-- serves: transactions that have no stop, of a charger
+create index ocpp_transactions_open on core.ocpp_transactions (charger_id, first_at) where ended_at is null;
+-- serves: what may run at a connector, and the cards
+create index ocpp_transactions_running on core.ocpp_transactions (charger_id, connector)
+    where ended_at is null and not is_over;
+-- serves: charges without news
+create index ocpp_transactions_silent on core.ocpp_transactions (greatest(last_at, created_at))
+    where ended_at is null and not is_over;
 select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');
 
 -- supabase/schemas/months/tables.sql
@@ -15505,13 +15510,13 @@ begin
     select j.place::int, j.job, null::uuid, private.no_client()
       from unnest(array[
         'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged', 'invitations_purged',
-        'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed', 'partitions_made',
-        'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept', 'job_runs_swept',
-        'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
+        'oauth_purged', 'sessions_synced', 'charges_given_up', 'cards_dropped', 'registrations_reviewed',
+        'partitions_made', 'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept',
+        'job_runs_swept', 'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
     union all
     select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
     union all
-    select 101, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
+    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -15594,9 +15599,8 @@ begin
     when 'invitations_purged' then done := private.sweep('invitations');
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
-    when 'charges_given_up' then
-      done := private.give_up_charges();
-      perform private.forget_silent_cards();
+    when 'charges_given_up' then done := private.give_up_charges();
+    when 'cards_dropped' then done := private.forget_silent_cards();
     when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
@@ -25397,9 +25401,11 @@ begin
      and t.ended_at is null and t.id_tag is not null and t.id <> known.id;
 end $$;
 
-create function private.forget_silent_cards() returns void
+create function private.forget_silent_cards() returns int
 language plpgsql security definer
 as $$
+declare
+  dropped int;
 begin
   -- the charger is locked first, as everywhere; one that is locked just told something
   with silent as (
@@ -25412,6 +25418,8 @@ begin
   update core.ocpp_transactions t set id_tag = null
     from silent s
    where t.partner_id = s.partner_id and t.charger_id = s.id and t.ended_at is null and t.id_tag is not null;
+  get diagnostics dropped = row_count;
+  return dropped;
 end $$;
 comment on function private.forget_silent_cards() is
   'Drops the card of a charger that was removed, or not heard of for 48 hours: nobody knows that its charge still '
@@ -25636,10 +25644,19 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select t from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
+    select t from (
+      -- the latest of each connector are among them
+      (select * from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+        order by o.first_at desc limit 100)
+      union
+      (select * from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+          and o.first_at <= at
+        order by o.first_at desc limit 100)) t
+     where
        -- where the clock was ahead at the start, the time of arrival counts
-       and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
+           (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
        and t.source_id is null and not private.ocpp_followed(t, at)
        and not exists (
@@ -25673,12 +25690,16 @@ declare
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
 begin
+  could := private.stoppable_ocpp(charger, at, wh);
   if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
-    how := 'own';
+    -- an id of another back office may equal ours: without values that name it, another may be meant
+    how := case when not own.own_values and exists (
+                  select from unnest(could) t
+                   where t.id <> own.id and private.ocpp_fits(charger, t, at, wh, by_clock)) then 'guess'
+                else 'own' end;
     return;
   end if;
-  could := private.stoppable_ocpp(charger, at, wh);
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1 then
@@ -26079,9 +26100,9 @@ begin
                             else array[known.final_wh, known.end_wh] end) with ordinality e (wh, n)
      where e.wh is not null and e.wh < base - 10 is not true and (e.wh = 0 and known.last_wh > base) is not true
      order by e.n limit 1;
-    -- with a start that the charger did not know, its end may be of another register than its values
-    disagrees := disagrees or start_wh = 0 and base = 0 and start_at < known.ended_at and known.clock = 'charger'
-                 and final > known.last_wh
+    -- its end may be of another register than its values, or of another connector
+    disagrees := disagrees or start_at < known.ended_at and known.clock = 'charger' and final > known.last_wh
+                 and (start_wh = 0 and base = 0 or start_wh > 0 and known.last_wh >= start_wh)
                  and final - known.last_wh > private.ocpp_allowance(charger, known.ended_at - known.last_at);
   end if;
   if final is null then
@@ -26127,7 +26148,7 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set id_tag = case when known.ended_at is null then known.id_tag end,
+     set id_tag = case when known.ended_at is null and not known.is_over then known.id_tag end,
          connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
          begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
@@ -26220,6 +26241,15 @@ begin
    order by t.id desc limit 1;
   if known.id is null then
     known := private.begun_before_start(charger, said);
+  end if;
+  -- more than a thousand in a day are no charges: they have the id of the last one
+  if known.id is null and (
+      select count(*) from (
+        select from core.ocpp_transactions t
+         where t.partner_id = charger.partner_id and t.charger_id = charger.id
+           and t.connector = (said ->> 'connector')::int
+           and t.first_at > (said ->> 'at')::timestamptz - interval '1 day' limit 1000) t) = 1000 then
+    known := private.ocpp_transaction_at(charger, (said ->> 'connector')::int, (said ->> 'at')::timestamptz);
   end if;
   if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
@@ -26498,6 +26528,11 @@ begin
      set freed = l.freed || jsonb_build_object(said ->> 'connector', jsonb_build_object(
            'at', said ->> 'at', 'status', said ->> 'status'))
    where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
+  -- nobody charges there now
+  update core.ocpp_transactions t set id_tag = null
+   where t.partner_id = link.partner_id and t.charger_id = link.charger_id
+     and t.connector = (said ->> 'connector')::int and t.ended_at is null and not t.is_over and t.id_tag is not null
+     and said ->> 'status' = 'Available';
 end $$;
 
 -- The serial number of a BootNotification, as core.chargers has it.
@@ -26673,7 +26708,8 @@ comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
   'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
 
--- Ends the transactions of a charger without news for 48 hours by their last reading. Returns the sessions.
+-- Ends transactions of a charger without news for 48 hours by their last reading, 500 at most. One without any
+-- reading is no longer shown as charging. Returns the sessions.
 create function private.end_silent_ocpp(charger core.chargers) returns jsonb
 language plpgsql
 as $$
@@ -26683,8 +26719,11 @@ declare
 begin
   for silent in
     update core.ocpp_transactions t set is_over = true, id_tag = null
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and not t.is_over
-       and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours'
+     where t.partner_id = charger.partner_id and t.id = any (array(
+             select s.id from core.ocpp_transactions s
+              where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.ended_at is null
+                and not s.is_over and greatest(s.last_at, s.created_at) < private.now() - interval '48 hours'
+              limit 500))
     returning t.*
   loop
     items := items || private.ocpp_session(charger, silent);
@@ -26697,7 +26736,7 @@ create function private.owners_of_silent_charges() returns table (partner_id uui
 language sql stable
 as $$
   select distinct t.partner_id, t.owner_id from core.ocpp_transactions t
-   where t.ended_at is null and not t.is_over and t.last_wh is not null
+   where t.ended_at is null and not t.is_over
      and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100
 $$;
 
@@ -26716,7 +26755,7 @@ begin
      where h.partner_id = partner and h.owner_id = owner and exists (
        select from core.ocpp_transactions t
         where t.partner_id = h.partner_id and t.charger_id = h.id and t.ended_at is null and not t.is_over
-          and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
+          and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
      order by h.id limit 100 for no key update skip locked
   loop
     perform private.store_sessions(private.end_silent_ocpp(charger));

@@ -10,13 +10,13 @@ begin
     select j.place::int, j.job, null::uuid, private.no_client()
       from unnest(array[
         'mandates_expired', 'endings_announced', 'missing_asked', 'mail_purged', 'logos_purged', 'invitations_purged',
-        'oauth_purged', 'sessions_synced', 'charges_given_up', 'registrations_reviewed', 'partitions_made',
-        'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept', 'job_runs_swept',
-        'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
+        'oauth_purged', 'sessions_synced', 'charges_given_up', 'cards_dropped', 'registrations_reviewed',
+        'partitions_made', 'events_swept', 'charging_changes_swept', 'parked_swept', 'webhook_attempts_swept',
+        'job_runs_swept', 'mail_counts_swept', 'rate_limits_swept']) with ordinality j (job, place)
     union all
     select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
     union all
-    select 101, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
+    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -99,9 +99,8 @@ begin
     when 'invitations_purged' then done := private.sweep('invitations');
     when 'oauth_purged' then done := private.sweep('oauth');
     when 'sessions_synced' then done := private.sync_virtual_chargers();
-    when 'charges_given_up' then
-      done := private.give_up_charges();
-      perform private.forget_silent_cards();
+    when 'charges_given_up' then done := private.give_up_charges();
+    when 'cards_dropped' then done := private.forget_silent_cards();
     when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();

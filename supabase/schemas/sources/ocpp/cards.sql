@@ -10,9 +10,11 @@ begin
      and t.ended_at is null and t.id_tag is not null and t.id <> known.id;
 end $$;
 
-create function private.forget_silent_cards() returns void
+create function private.forget_silent_cards() returns int
 language plpgsql security definer
 as $$
+declare
+  dropped int;
 begin
   -- the charger is locked first, as everywhere; one that is locked just told something
   with silent as (
@@ -25,6 +27,8 @@ begin
   update core.ocpp_transactions t set id_tag = null
     from silent s
    where t.partner_id = s.partner_id and t.charger_id = s.id and t.ended_at is null and t.id_tag is not null;
+  get diagnostics dropped = row_count;
+  return dropped;
 end $$;
 comment on function private.forget_silent_cards() is
   'Drops the card of a charger that was removed, or not heard of for 48 hours: nobody knows that its charge still '

@@ -109,10 +109,19 @@ language plpgsql stable
 as $$
 begin
   return array(
-    select t from core.ocpp_transactions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null
+    select t from (
+      -- the latest of each connector are among them
+      (select * from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+        order by o.first_at desc limit 100)
+      union
+      (select * from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+          and o.first_at <= at
+        order by o.first_at desc limit 100)) t
+     where
        -- where the clock was ahead at the start, the time of arrival counts
-       and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
+           (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (t.clock = 'wrong' or t.last_at > at + interval '1 minute' is not true)
        and t.source_id is null and not private.ocpp_followed(t, at)
        and not exists (
@@ -146,12 +155,16 @@ declare
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
 begin
+  could := private.stoppable_ocpp(charger, at, wh);
   if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
-    how := 'own';
+    -- an id of another back office may equal ours: without values that name it, another may be meant
+    how := case when not own.own_values and exists (
+                  select from unnest(could) t
+                   where t.id <> own.id and private.ocpp_fits(charger, t, at, wh, by_clock)) then 'guess'
+                else 'own' end;
     return;
   end if;
-  could := private.stoppable_ocpp(charger, at, wh);
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1 then

@@ -110,7 +110,12 @@ create unique index ocpp_transactions_source_id on core.ocpp_transactions (sourc
 create index ocpp_transactions_wrong on core.ocpp_transactions (charger_id, connector) where clock = 'wrong';
 -- serves: a stop that comes again
 create index ocpp_transactions_ended on core.ocpp_transactions (charger_id, ended_at);
--- serves: transactions that have not ended, of a charger
-create index ocpp_transactions_open on core.ocpp_transactions (charger_id, connector)
-    where ended_at is null;
+-- serves: transactions that have no stop, of a charger
+create index ocpp_transactions_open on core.ocpp_transactions (charger_id, first_at) where ended_at is null;
+-- serves: what may run at a connector, and the cards
+create index ocpp_transactions_running on core.ocpp_transactions (charger_id, connector)
+    where ended_at is null and not is_over;
+-- serves: charges without news
+create index ocpp_transactions_silent on core.ocpp_transactions (greatest(last_at, created_at))
+    where ended_at is null and not is_over;
 select private.enable_tenant_policy('core.ocpp_transactions', 'select, insert, update');

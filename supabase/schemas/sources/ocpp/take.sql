@@ -144,9 +144,9 @@ begin
                             else array[known.final_wh, known.end_wh] end) with ordinality e (wh, n)
      where e.wh is not null and e.wh < base - 10 is not true and (e.wh = 0 and known.last_wh > base) is not true
      order by e.n limit 1;
-    -- with a start that the charger did not know, its end may be of another register than its values
-    disagrees := disagrees or start_wh = 0 and base = 0 and start_at < known.ended_at and known.clock = 'charger'
-                 and final > known.last_wh
+    -- its end may be of another register than its values, or of another connector
+    disagrees := disagrees or start_at < known.ended_at and known.clock = 'charger' and final > known.last_wh
+                 and (start_wh = 0 and base = 0 or start_wh > 0 and known.last_wh >= start_wh)
                  and final - known.last_wh > private.ocpp_allowance(charger, known.ended_at - known.last_at);
   end if;
   if final is null then
@@ -192,7 +192,7 @@ language plpgsql
 as $$
 begin
   update core.ocpp_transactions t
-     set id_tag = case when known.ended_at is null then known.id_tag end,
+     set id_tag = case when known.ended_at is null and not known.is_over then known.id_tag end,
          connector = known.connector, started_at = known.started_at, first_at = known.first_at,
          begin_at = known.begin_at,
          begin_wh = known.begin_wh, rise_at = known.rise_at, rise_wh = known.rise_wh, final_wh = known.final_wh,
@@ -285,6 +285,15 @@ begin
    order by t.id desc limit 1;
   if known.id is null then
     known := private.begun_before_start(charger, said);
+  end if;
+  -- more than a thousand in a day are no charges: they have the id of the last one
+  if known.id is null and (
+      select count(*) from (
+        select from core.ocpp_transactions t
+         where t.partner_id = charger.partner_id and t.charger_id = charger.id
+           and t.connector = (said ->> 'connector')::int
+           and t.first_at > (said ->> 'at')::timestamptz - interval '1 day' limit 1000) t) = 1000 then
+    known := private.ocpp_transaction_at(charger, (said ->> 'connector')::int, (said ->> 'at')::timestamptz);
   end if;
   if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, source_started_at, started_at,
@@ -563,6 +572,11 @@ begin
      set freed = l.freed || jsonb_build_object(said ->> 'connector', jsonb_build_object(
            'at', said ->> 'at', 'status', said ->> 'status'))
    where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
+  -- nobody charges there now
+  update core.ocpp_transactions t set id_tag = null
+   where t.partner_id = link.partner_id and t.charger_id = link.charger_id
+     and t.connector = (said ->> 'connector')::int and t.ended_at is null and not t.is_over and t.id_tag is not null
+     and said ->> 'status' = 'Available';
 end $$;
 
 -- The serial number of a BootNotification, as core.chargers has it.
@@ -738,7 +752,8 @@ comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
   'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
 
--- Ends the transactions of a charger without news for 48 hours by their last reading. Returns the sessions.
+-- Ends transactions of a charger without news for 48 hours by their last reading, 500 at most. One without any
+-- reading is no longer shown as charging. Returns the sessions.
 create function private.end_silent_ocpp(charger core.chargers) returns jsonb
 language plpgsql
 as $$
@@ -748,8 +763,11 @@ declare
 begin
   for silent in
     update core.ocpp_transactions t set is_over = true, id_tag = null
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and not t.is_over
-       and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours'
+     where t.partner_id = charger.partner_id and t.id = any (array(
+             select s.id from core.ocpp_transactions s
+              where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.ended_at is null
+                and not s.is_over and greatest(s.last_at, s.created_at) < private.now() - interval '48 hours'
+              limit 500))
     returning t.*
   loop
     items := items || private.ocpp_session(charger, silent);
@@ -762,7 +780,7 @@ create function private.owners_of_silent_charges() returns table (partner_id uui
 language sql stable
 as $$
   select distinct t.partner_id, t.owner_id from core.ocpp_transactions t
-   where t.ended_at is null and not t.is_over and t.last_wh is not null
+   where t.ended_at is null and not t.is_over
      and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours' limit 100
 $$;
 
@@ -781,7 +799,7 @@ begin
      where h.partner_id = partner and h.owner_id = owner and exists (
        select from core.ocpp_transactions t
         where t.partner_id = h.partner_id and t.charger_id = h.id and t.ended_at is null and not t.is_over
-          and t.last_wh is not null and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
+          and greatest(t.last_at, t.created_at) < private.now() - interval '48 hours')
      order by h.id limit 100 for no key update skip locked
   loop
     perform private.store_sessions(private.end_silent_ocpp(charger));
