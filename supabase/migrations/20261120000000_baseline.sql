@@ -25783,8 +25783,8 @@ begin
   return item;
 end $$;
 
--- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Returns the
--- sessions.
+-- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Then the stop
+-- ends what was open there. Returns the sessions.
 create function private.correct_freed_ocpp(charger core.chargers, link core.ocpp_links, said jsonb) returns jsonb
 language plpgsql
 as $$
@@ -25792,17 +25792,33 @@ declare
   at    constant timestamptz := said ->> 'at';
   plug  constant int := said ->> 'connector';
   wrong core.ocpp_transactions;
+  right_one core.ocpp_transactions;
+  items jsonb := '[]';
 begin
   select * into wrong from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
      and t.ended_at between at - interval '1 minute' and at + interval '1 minute' and t.connector <> plug
      and not t.own_values and not private.ocpp_freed(link, t.connector, t.ended_at, false)
    order by t.ended_at desc limit 1;
-  return case when said ->> 'status' = 'Finishing' and wrong.id is not null and not exists (
-      select from core.ocpp_transactions t
-       where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
-         and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')
-    then jsonb_build_array(private.withdraw_ocpp_end(charger, wrong)) else '[]' end;
+  if said ->> 'status' = 'Finishing' is not true or wrong.id is null or exists (
+    select from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
+       and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes') then
+    return '[]';
+  end if;
+  select * into right_one from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
+     and t.source_id is null and t.first_at <= wrong.ended_at
+   order by t.first_at desc limit 1;
+  if right_one.ended_at is null and right_one.id is not null
+     and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+    right_one.ended_at := wrong.ended_at;
+    right_one.end_wh := wrong.end_wh;
+    right_one.end_guessed := true;
+    perform private.store_ocpp_transaction(right_one);
+    items := items || private.ocpp_session(charger, right_one);
+  end if;
+  return items || private.withdraw_ocpp_end(charger, wrong);
 end $$;
 
 -- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or

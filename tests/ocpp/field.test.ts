@@ -349,6 +349,15 @@ const NO_READING: Row[] = [
   ],
 ];
 
+const FAR_STOP: Row[] = [
+  [
+    "a stop of another register than the start and the values",
+    [start(100_000), values(at("08:58:00", 100_200)), stop(140_000)],
+    40,
+    "meter_disagrees",
+  ],
+];
+
 const place = (location: string) => ({ location });
 const LOCATION: Row[] = [
   ...["Body", "Inlet", "Cable"].map(
@@ -416,7 +425,7 @@ describe.each([
   ["live", true],
   ["queued", false],
 ])("contract §6 %s", (_, live) => {
-  test.each([...REGISTER_AT_THE_START, ...UNKNOWN_STOP])(
+  test.each([...REGISTER_AT_THE_START, ...UNKNOWN_STOP, ...FAR_STOP])(
     "a register at the start that is %s",
     async (_what, frames, kwh, ...flags) => {
       await send(frames, live);
@@ -584,6 +593,18 @@ const MIRRORED: Copy[] = [
     ],
     8,
     6,
+  ],
+  [
+    "two cars at once, and the other's id of one is ours of the other",
+    [
+      begins(1, 100_000, "01:00:00"),
+      begins(2, 130_000, "01:10:00"),
+      ends(ours(0), 135_000, "02:00:00"),
+      says(2, "Finishing", "02:00:05"),
+      ends(999, 110_000, "02:10:00"),
+    ],
+    10,
+    5,
   ],
   [
     "two cars at once, told apart by Finishing alone",
