@@ -281,7 +281,10 @@ begin
                         and (said ->> 'at')::timestamptz + interval '1 minute'
      and t.source_started_at is not distinct from (said ->> 'told')::timestamptz
          and t.meter_start_wh is not distinct from (said ->> 'meter_wh')::bigint
-     and (said ->> 'clock' = 'charger' or t.ended_at is null and t.created_at > private.now() - interval '1 hour')
+     and (said ->> 'clock' = 'charger'
+          -- a register that rose never begins there again
+          or t.created_at > private.now() - interval '1 hour'
+             and (t.ended_at is null or t.meter_start_wh > 0 and t.end_wh > t.meter_start_wh))
    order by t.id desc limit 1;
   if known.id is null then
     known := private.begun_before_start(charger, said);
@@ -560,7 +563,10 @@ end $$;
 -- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
 create function private.begins_by_values(before core.ocpp_transactions, named text, wh bigint) returns boolean
 language sql immutable
-return before.id is null or not named = any (before.foreign_ids)
+return before.id is null
+    -- below the end of a register that is known they are of the charge before, told late
+    or not named = any (before.foreign_ids)
+       and (before.meter_start_wh > 0 and wh < before.end_wh - 10) is not true
     or wh > coalesce(before.end_wh, before.final_wh, before.last_wh, before.meter_start_wh, 0) + 100;
 
 -- Notes that a connector is free: Finishing or Available.
