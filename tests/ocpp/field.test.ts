@@ -497,6 +497,25 @@ describe("contract §6 a clock", () => {
     expect([wh, flags]).toEqual([3_000, expect.arrayContaining(["wrong_clock"])]);
   });
 
+  test("attack: of a charger without the time, what a mirror tells twice, ten minutes late, counts once", async () => {
+    const never = "1970-01-01T00:00:00Z";
+    const told: Frame[] = [
+      ["StartTransaction", { connectorId: 1, meterStart: 100_000, timestamp: never }],
+      [
+        "MeterValues",
+        { connectorId: 1, transactionId: 77, meterValue: [{ timestamp: never, sampledValue: [{ value: "101000" }] }] },
+      ],
+      ["StopTransaction", { transactionId: 77, meterStop: 102_000, timestamp: never }],
+    ];
+    for (const [n, minute] of [0, 4, 8, 10, 14, 18].entries())
+      await send([told[n % 3] as Frame], true, `2026-08-15T10:${String(minute).padStart(2, "0")}:00.000Z`, true);
+    const { wh } = await world.row(
+      "select sum(wh)::int as wh from core.charging_sessions where charger_id = $1 and flags = '{}'",
+      link.charger_id,
+    );
+    expect(wh).toBe(2_000);
+  });
+
   test.each([
     ["seconds", 1_786_784_400, 1_786_788_000],
     ["seconds, as text", "1786784400", "1786788000.5"],
