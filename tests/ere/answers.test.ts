@@ -188,8 +188,9 @@ describe("contract §3 payout answer", () => {
       ["2026-12-31", "2027-01-04T09:00:00Z"],
       ["2027-01-09", "2027-01-05T09:00:00Z"],
     ] as const) {
-      await world.freeze("2027-01-04T09:00:00Z");
+      await world.freeze("2026-12-30T12:00:00Z");
       await world.sold([30]);
+      await world.freeze("2027-01-04T09:00:00Z");
       const next = await world.exported();
       const [line] = await world.linesOf(next.batch_id);
       await world.freeze("2027-01-05T09:00:00Z");
