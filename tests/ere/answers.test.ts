@@ -201,6 +201,25 @@ describe("contract §3 payout answer", () => {
     }
   });
 
+  test("contract §3 a line that was refused first, and is a debit and a credit in the statement, counts in the sum", async () => {
+    const [customer] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const line = bare(
+      String((await world.linesOf(batch_id)).find(({ payee }) => payee === customer?.account_id)?.line_id),
+    );
+    const lines = [{ line, ...statusOf("RJCT", "AC04") }];
+    await both(pain002("pain.002.001.03", { id: bare(batch_id), lines }));
+    const details = [{ line, amount: "80.00", reason: "AC04" }];
+    const statement = camt(MESSAGE, [
+      bankEntry(MESSAGE, { amount: "120.00", batch: bare(batch_id) }),
+      bankEntry(MESSAGE, { amount: "80.00", credit: true, details }),
+    ]);
+    expect((await answer(world.anna, statement)).outcomes).toEqual(["paid", "already"]);
+    const again = await answer(world.bram, statement);
+    expect([again.changed, again.outcomes]).toEqual([false, ["already", "already"]]);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
   test("contract §3 a file that the bank refused whole bars nothing and mails nobody; a cancelled batch has no answer", async () => {
     await world.sold([100, 50]);
     const { batch_id, xml } = await world.exported();
