@@ -3404,6 +3404,7 @@ create table core.payout_lines (
   failed_effect   text,
   return_asked_by text,
   return_asked_reason text,
+  returned        boolean        not null default false,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -3434,6 +3435,8 @@ comment on column core.payout_lines.failed_effect is
   'What private.failure_effect made of the reason: account bars the IBAN, holder bars the payee, none bars nothing.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
+comment on column core.payout_lines.returned is
+  'The bank booked it and sent it back, so its one entry of the batch has it in.';
 comment on column core.payout_lines.released_at is
   'A failed line bars its IBAN, or its payee, despite later payments, until the operator releases it.';
 -- serves: the latest payments of a payee
@@ -11375,7 +11378,7 @@ as $$
     select coalesce(sum(e.amount) filter (where e.status = 'paid'), 0) as paid, coalesce(sum(e.amount), 0) as taken
      from entry e
   ), batch as (
-    select b.id, b.status from core.payout_batches b
+    select b.id, b.status, b.reject_asked_by is not null as rejecting from core.payout_batches b
      where b.id in (select e.batch_id from entry e where e.status = 'pending') order by b.prepared_at, b.id limit 1
   ), delivered as (
     select count(*) as months, coalesce(sum(j.kwh), 0) as kwh, count(*) filter (where j.reason is null) as bookable,
@@ -11401,7 +11404,8 @@ as $$
                   from booking b where b.sellable > 0 order by b.number limit 1),
                case when s.ere > 0 and not f.published then json_build_object('step', 'publish') end,
                (select json_build_object('step', case b.status when 'prepared' then 'approve'
-                                                      when 'approved' then 'send' else 'settle' end, 'batch', b.id)
+                                                      when 'approved' then 'send' else 'settle' end, 'batch', b.id,
+                                         'rejecting', b.rejecting)
                   from batch b),
                case when s.due > p.taken then json_build_object('step', 'pay')
                     when s.ere > 0 then json_build_object('step', case when exists (
@@ -11425,7 +11429,8 @@ as $$
 $$;
 
 -- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything is owed.
+-- is_partner, amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything
+-- is owed.
 create function private.unpayable(tenants uuid[], quarter date) returns json
 language sql stable
 as $$
@@ -11453,7 +11458,8 @@ as $$
                       and d.period >= unpayable.quarter and d.period < private.next_quarter(unpayable.quarter))
   )
   select coalesce(json_agg(json_build_object(
-           'payee', u.payee, 'partner_slug', p.slug, 'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           'payee', u.payee, 'partner_slug', p.slug, 'is_partner', u.payee = u.partner_id,
+           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
            order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
     from (select * from payee y where y.reason is not null union all select * from wrong) u
     join core.partners p on p.id = u.partner_id
@@ -11501,7 +11507,8 @@ begin
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that '
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts the partners '
+  'that '
   'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
   'unpayable: who cannot be, with the reason. No personal data.';
 
@@ -12926,8 +12933,9 @@ begin
   end loop;
 end $$;
 
--- Marks those of these lines as paid that wait for the bank; returns how many.
-create function private.pay_lines(lines core.payout_lines[]) returns int
+-- Marks those of these lines as paid that wait for the bank, on the day on which it booked them or else now; returns
+-- how many.
+create function private.pay_lines(lines core.payout_lines[], booked_on date default null) returns int
 language plpgsql
 as $$
 declare
@@ -12944,8 +12952,12 @@ begin
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
-  update core.payout_lines l set status = 'paid', paid_at = private.now()
-    from unnest(waiting) w where l.partner_id = w.partner_id and l.id = w.id;
+  update core.payout_lines l
+     set status = 'paid',
+         paid_at = greatest(b.exported_at,
+                            least(private.now(), private.dutch_midnight(booked_on) + interval '12 hours'))
+    from unnest(waiting) w join core.payout_batches b on b.id = w.batch_id
+   where l.partner_id = w.partner_id and l.id = w.id;
   perform private.request_statements(waiting), private.notify_payments(waiting, 'payout_paid');
   perform private.emit_payouts('payout.paid', waiting);
   return cardinality(waiting);
@@ -13103,7 +13115,11 @@ create type private.bank_word as (
   -- what came of it; null while nothing was decided
   outcome text,
   -- the amount that it should have been
-  wanted  numeric);
+  wanted  numeric,
+  -- the day on which the bank booked it
+  day     date,
+  -- of what came back: booked as a return, and not only refused
+  returned boolean);
 
 -- The lines that these ids name, whatever tenant they belong to.
 create function private.lines_by_id(ids uuid[]) returns core.payout_lines[]
@@ -13183,7 +13199,7 @@ as $$
                     when w.what = 'paid' and l.status = 'failed' then 'failed_before'
                     when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
                          or row_number() over same > 1 then 'already' end,
-               case when w.amount <> l.amount then l.amount end)::private.bank_word
+               case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
@@ -13203,6 +13219,7 @@ declare
   lines  core.payout_lines[];
   said   record;
   wanted numeric;
+  booked numeric;
   seen   uuid[] := '{}';
   changed boolean := false;
 begin
@@ -13211,19 +13228,32 @@ begin
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
                left(coalesce(s.reason, 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
-               null)::private.bank_word
+               null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
-                                                              reason text))
-           with ordinality as s (what, batch, line, amount, reason, place)));
+                                                              reason text, day text, returned boolean))
+           with ordinality as s (what, batch, line, amount, reason, day, returned, place)));
   -- lines that were paid
-  lines := private.lines_by_id(array(select w.line from unnest(words) w where w.what = 'paid' and w.outcome is null));
-  changed := private.pay_lines(lines) > 0;
-  words := private.set_outcomes(words, 'paid', array(select l.id from unnest(lines) l), 'paid');
+  for said in
+    select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
+     group by w.day order by w.day
+  loop
+    changed := private.pay_lines(private.lines_by_id(said.ids), said.day) > 0 or changed;
+    words := private.set_outcomes(words, 'paid', said.ids, 'paid');
+  end loop;
+  -- before the sums of batches, which have these lines in
+  update core.payout_lines l set returned = true
+   where not l.returned
+     and l.partner_id = any (array(select p.id from core.partners p))
+     and l.id = any (array(select w.line from unnest(words) w
+                            where w.returned and coalesce(w.outcome, 'already') = 'already'));
+  changed := found or changed;
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
     wanted := (select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid'));
+    booked := wanted + (select coalesce(sum(l.amount), 0) from unnest(lines) l
+                         where l.status = 'failed' and l.returned);
     if batch.id is null then
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
@@ -13234,13 +13264,13 @@ begin
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
-          and word.amount in (wanted, (select sum(l.amount) from unnest(lines) l)) then
+          and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
       word.outcome := 'already';
-    elsif wanted <> word.amount then
+    elsif word.amount not in (wanted, booked) then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
     else
-      changed := private.pay_lines(lines) > 0 or changed;
+      changed := private.pay_lines(lines, word.day) > 0 or changed;
       word.outcome := 'paid';
     end if;
     seen := seen || batch.id;
@@ -13288,8 +13318,9 @@ begin
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
-  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?}], sha256} to {changed, said}, each '
-  'with its outcome. what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?, day?, returned?}], sha256} to '
+  '{changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back as a credit.'
+  ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
   'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.
@@ -13300,7 +13331,7 @@ as $$
   select array(
     select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
                case when w.what = set_outcomes.what and w.outcome is null and w.line = any (lines)
-                    then set_outcomes.outcome else w.outcome end, w.wanted)::private.bank_word
+                    then set_outcomes.outcome else w.outcome end, w.wanted, w.day, w.returned)::private.bank_word
       from unnest(words) w order by w.place)
 $$;
 
@@ -14414,22 +14445,30 @@ begin
        where b.quarter = wanted and b.status = 'submitted'
     ), sale as (
       select (k.b).id as booking_id, k.slug, (k.b).number, k.reference, s.id is not null as recorded,
-             coalesce(s.ere, e.ere) as ere, coalesce(s.gross, round(e.ere * offered, 2)) as gross
+             coalesce(s.ere, e.ere) as ere, coalesce(s.gross - v.gross, round(e.ere * offered, 2)) as gross,
+             v.ere as reversed, case when s.id is null then 0 else e.ere end as unsold
         from booking k
         left join core.sales s on s.partner_id = (k.b).partner_id and s.reference = k.reference
             and s.booking_id = (k.b).id and s.price = offered
        cross join lateral (select greatest(private.sellable_ere(k.b), 0) as ere) e
+       cross join lateral (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
+                             from core.allocations a
+                            where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null) v
     )
     select json_build_object(
-             'quarter', input ->> 'booking', 'ere', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0),
+             'quarter', input ->> 'booking', 'ere', coalesce(sum(s.ere - s.reversed), 0),
+             'gross_eur', coalesce(sum(s.gross), 0),
              'sales', coalesce(json_agg(json_build_object(
                'booking_id', s.booking_id, 'partner_slug', s.slug, 'number', s.number, 'reference', s.reference,
-               'ere', s.ere, 'gross_eur', s.gross, 'recorded', s.recorded) order by s.slug, s.number), '[]'))
-      from sale s where s.gross > 0);
+               'ere', s.ere, 'reversed_ere', s.reversed, 'gross_eur', s.gross, 'recorded', s.recorded,
+               'unsold_ere', s.unsold) order by s.slug, s.number), '[]'))
+      from sale s where s.recorded or s.gross > 0);
 end $$;
 comment on function ops.sale_preview(jsonb) is
   'The sales that one price and reference make of a quarter, one a booking, of all that is credited and unsold: '
-  '{booking: quarter, price, reference} to {quarter, ere, gross_eur, sales}. gross_eur is what the buyer is invoiced.';
+  '{booking: quarter, price, reference} to {quarter, ere, gross_eur, sales}. gross_eur is what the buyer is invoiced: '
+  'without what was reversed. unsold_ere is what a booking has besides a sale that was recorded; it takes another '
+  'reference.';
 
 create function ops.sale_list(input jsonb) returns json
 language sql stable security definer
@@ -16229,14 +16268,15 @@ declare
   postings private.posting[];
   deleted  int;
 begin
-  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it, or a
-  -- sale is left that it charges: its share would be invoiced again
+  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it or to
+  -- an invoice that it corrects too, because their VAT is that of their sum; nor while a sale is left that it charges:
+  -- its share would be invoiced again
   gone := array(
     select i from core.invoices i
       join (select i.partner_id, i.year from core.invoices i
              where i.year < extract(year from border)
                and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id
-                               and o.id = c.corrects
+                               and c.corrects in (o.id, o.corrects)
                                 where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
                and not exists (select from core.invoices o
                                  join core.invoice_entries n on n.partner_id = o.partner_id and n.invoice_id = o.id
@@ -16336,8 +16376,15 @@ begin
     deleted := deleted + counted + 1;
     exit when deleted >= size;
   end loop;
-  -- GET /partner/payouts no longer lists these quarters
-  delete from core.announced_payouts t where t.period < private.quarter_name(border);
+  -- GET /partner/payouts no longer lists these quarters; what it lists would be told again
+  delete from core.announced_payouts t
+   where t.period < private.quarter_name(border)
+     and not exists (
+       select from core.bookings b
+         join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+         join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id
+        where b.partner_id in (t.partner_id, private.people_tenant()) and private.quarter_name(b.quarter) = t.period
+          and a.share_partner_id = t.partner_id);
   return deleted;
 end $$;
 

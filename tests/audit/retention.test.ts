@@ -1,6 +1,7 @@
 // What retention deletes, and when; and that the ledger and the chains agree with what is left.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sealIban } from "#shared/values/iban.ts";
 import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
 import { addChargingPerson } from "../ere/person.ts";
 import { rowCounts } from "../harness/world.ts";
@@ -226,6 +227,72 @@ test("contract §3 what is kept stays whole: a later sale of the year with its o
     expect(await books()).toEqual({ bookings: 0, sales: 0, invoices: 0, payout_lines: 0 });
     // what was never paid is still owed
     expect(await other.balances("customer")).toEqual(owed[0]);
+  } finally {
+    await other.close();
+  }
+});
+
+test("contract §3 an invoice keeps both its credit notes, and a quarter that is kept is not told again", async () => {
+  const other = await createPayoutWorld();
+  try {
+    await other.done("partner set partner-a --vat-regime regular");
+    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
+      name: "Laadpunt B.V.",
+      vat: "NL001234567B01",
+      street: "Kade",
+      house_number: "1",
+      city: "Breda",
+    });
+    const { id } = other.partnerA;
+    const iban = sealIban(other.environment, id, "NL20INGB0001234567");
+    await other.row(
+      `update core.partners set iban_ciphertext = $2, iban_key_id = $3, iban_last4 = $4, iban_holder = 'Partner A',
+              iban_changed_at = '2026-01-01' where id = $1`,
+      id,
+      iban.ciphertext,
+      iban.key_id,
+      iban.last4,
+    );
+    const [customer] = await other.sold([22.4, 22.4]);
+    await other.done("invoice issue 2026-Q2");
+    for (const [sale, year] of [
+      ["V-1", 2027],
+      ["V-2", 2028],
+    ]) {
+      await other.freeze(`${year}-02-01T12:00:00Z`);
+      await other.done(["sale", "reverse", String(sale), "--reason", "the buyer withdrew", "--yes"]);
+      await other.done("invoice issue 2026-Q2");
+    }
+    const vat = async () =>
+      (await other.row("select array_agg(vat::float order by year) as vat from core.invoices")).vat;
+    expect(await vat()).toEqual([0.47, -0.24, -0.23]);
+    await other.sell(customer as never, 200, "2026-11");
+    const { batch_id } = await other.exported();
+    await other.done(`payout settle ${batch_id}`);
+    const told = async () => {
+      await other.row("select private.announce_payouts(array[$1::uuid])", id);
+      return (
+        await other.row(
+          "select count(*)::int as n from core.events where type = 'payout.paid' and subject_id = private.payout_id($1, '2026-10-01')",
+          id,
+        )
+      ).n;
+    };
+    expect(await told()).toBe(1);
+    const left: unknown[] = [];
+    for (const year of [2034, 2035, 2036]) {
+      await other.freeze(`${year}-01-01T12:00:00Z`);
+      await chain(other);
+      await other.done("retention run --yes");
+      await other.agrees();
+      left.push([await vat(), await told()]);
+    }
+    expect(left).toEqual([
+      [[0.47, -0.24, -0.23], 1],
+      [null, 1],
+      [null, 1],
+    ]);
+    expect((await rowCounts(other, "announced_payouts")).announced_payouts).toBe(0);
   } finally {
     await other.close();
   }

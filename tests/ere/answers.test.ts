@@ -157,6 +157,69 @@ describe("contract §3 payout answer", () => {
     expect(await notices("payout_failed")).toEqual([other?.account_id]);
   });
 
+  test("contract §3 a return that is read before the debit of its batch settles it, and a payment is of the day it was booked", async () => {
+    const [first, second] = await world.sold([100, 50, 25]);
+    await world.freeze("2026-12-30T12:00:00Z");
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const lineOf = (payee: typeof first) => bare(lines.find((each) => each.payee === payee?.account_id)?.line_id ?? "");
+    const on = (amount: string, day: string) =>
+      camt(MESSAGE, [bankEntry(MESSAGE, { amount, batch: bare(batch_id), day })]);
+    await world.freeze("2027-01-04T09:00:00Z");
+    // what was refused was never booked; what came back was
+    const refused = [{ line: lineOf(second), ...statusOf("RJCT", "AC04") }];
+    await both(pain002("pain.002.001.03", { id: bare(batch_id), lines: refused }));
+    await both(back({ line: lineOf(first), amount: "80.00", reason: "AC04" }));
+    for (const amount of ["140.00", "60.00"])
+      expect((await answer(world.anna, on(amount, "2026-12-31"))).outcomes).toEqual(["sum_differs"]);
+    expect((await answer(world.anna, on("100.00", "2026-12-31"))).outcomes).toEqual(["paid"]);
+    expect((await answer(world.anna, on("100.00", "2026-12-31"))).outcomes).toEqual(["already"]);
+    const days = async (batch: string) =>
+      (
+        await world.row(
+          "select array_agg(distinct private.iso(paid_at)) as days from core.payout_lines where batch_id = $1 and status = 'paid'",
+          batch,
+        )
+      ).days;
+    expect(await days(batch_id)).toEqual(["2026-12-31T11:00:00Z"]);
+    // a line by itself; not before its export, nor after now
+    await world.row("update core.accounts set iban_changed_at = '2026-01-01'");
+    for (const [day, at] of [
+      ["2026-12-31", "2027-01-04T09:00:00Z"],
+      ["2027-01-09", "2027-01-05T09:00:00Z"],
+    ] as const) {
+      await world.freeze("2026-12-30T12:00:00Z");
+      await world.sold([30]);
+      await world.freeze("2027-01-04T09:00:00Z");
+      const next = await world.exported();
+      const [line] = await world.linesOf(next.batch_id);
+      await world.freeze("2027-01-05T09:00:00Z");
+      const details = [{ line: bare(String(line?.line_id)) }];
+      const amount = Number(line?.amount_eur).toFixed(2);
+      await answer(world.anna, camt(MESSAGE, [bankEntry(MESSAGE, { amount, details, day })]));
+      expect(await days(next.batch_id)).toEqual([at]);
+    }
+  });
+
+  test("contract §3 a line that was refused first, and is a debit and a credit in the statement, counts in the sum", async () => {
+    const [customer] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const line = bare(
+      String((await world.linesOf(batch_id)).find(({ payee }) => payee === customer?.account_id)?.line_id),
+    );
+    const lines = [{ line, ...statusOf("RJCT", "AC04") }];
+    await both(pain002("pain.002.001.03", { id: bare(batch_id), lines }));
+    const details = [{ line, amount: "80.00", reason: "AC04" }];
+    const statement = camt(MESSAGE, [
+      bankEntry(MESSAGE, { amount: "120.00", batch: bare(batch_id) }),
+      bankEntry(MESSAGE, { amount: "80.00", credit: true, details }),
+    ]);
+    expect((await answer(world.anna, statement)).outcomes).toEqual(["paid", "already"]);
+    const again = await answer(world.bram, statement);
+    expect([again.changed, again.outcomes]).toEqual([false, ["already", "already"]]);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
   test("contract §3 a file that the bank refused whole bars nothing and mails nobody; a cancelled batch has no answer", async () => {
     await world.sold([100, 50]);
     const { batch_id, xml } = await world.exported();

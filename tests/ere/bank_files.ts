@@ -51,7 +51,8 @@ export function bankEntry(
     status = "BOOK",
     batch,
     details = [],
-  }: { amount: string; credit?: boolean; status?: string; batch?: string; details?: Detail[] },
+    day = "2026-08-17",
+  }: { amount: string; credit?: boolean; status?: string; batch?: string; details?: Detail[]; day?: string },
 ): string {
   const isOld = message.endsWith(".02");
   const side = `<CdtDbtInd>${credit ? "CRDT" : "DBIT"}</CdtDbtInd>`;
@@ -67,7 +68,7 @@ export function bankEntry(
   ];
   return (
     `<Ntry><Amt Ccy="EUR">${amount}</Amt>${side}<Sts>${isOld ? status : `<Cd>${status}</Cd>`}</Sts>` +
-    `<BookgDt><Dt>2026-08-17</Dt></BookgDt><BkTxCd><Prtry><Cd>100</Cd></Prtry></BkTxCd>` +
+    `<BookgDt><Dt>${day}</Dt></BookgDt><BkTxCd><Prtry><Cd>100</Cd></Prtry></BkTxCd>` +
     `${inner.length > 0 ? `<NtryDtls>${inner.join("")}</NtryDtls>` : ""}</Ntry>`
   );
 }

@@ -88,7 +88,7 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   await world.bram(["payout", "approve", batch_id, "--yes"]);
   await typed("send", {}, `payout export ${batch_id} --out 2026-Q2.xml`);
   await world.anna(["payout", "export", batch_id, "--out", `${world.folder}/q2.xml`]);
-  await typed("settle", { paid_eur: 0 }, `payout settle ${batch_id}`);
+  await typed("settle", { paid_eur: 0 }, "payout answer --file <file of the bank>");
   await world.anna(["payout", "settle", batch_id]);
   const [{ due_eur, paid_eur }] = await states();
   expect(paid_eur).toEqual(due_eur);
@@ -112,6 +112,16 @@ test("contract §8 quarter has a line for each partner on a screen of 120 charac
   const answer = { quarter: "2026-Q2", over: true, last_day: "2026-06-30", partners: [shown], without: 0 };
   const [, table = ""] = onScreen({ width: 120 }, () => showQuarter(answer)).split("\n\n");
   expect(table.split("\n")).toHaveLength(2);
+});
+
+test("contract §8 quarter says who completes a refusal, and sends nobody to a customer's commands for a partner", () => {
+  const payee = { payee: "0b0d1e00", partner_slug: "zuid", is_partner: true, amount_eur: 5, until: null };
+  const unpayable = ["iban_missing", "name_unreadable"].map((reason) => ({ ...payee, reason }));
+  const next = { step: "settle", batch: "b-1", rejecting: true };
+  const shown = showQuarter({ quarter: "2026-Q2", over: true, partners: [{ partner_slug: "zuid", next }], unpayable });
+  expect(shown).toContain("operator -- payout reject b-1 --reason <why>");
+  expect(shown.match(/partner show zuid: they give/g)).toHaveLength(2);
+  expect(shown).not.toMatch(/account show|payout name/);
 });
 
 test("contract §8 quarter names a booking by its id where a quarter has several, and shows months that cannot be booked", async () => {

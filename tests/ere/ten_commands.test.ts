@@ -63,6 +63,22 @@ test("contract §8 a quarter of all partners takes ten commands; files, credits,
   expect(sold.err).toContain(`invoice the buyer € ${sold.gross_eur.toFixed(2)}`);
   expect(await typed(world.run, sale)).toMatchObject({ changed: false, gross_eur: sold.gross_eur });
   await typed(world.run, ["figures", "publish", "2026"]);
+  // reversed in part of the run: a repeat invoices what stands, and names what the reference cannot sell
+  const reversed = sold.sales[0];
+  await typed(world.run, [
+    ...["sale", "reverse", "BR-1", "--partner", reversed.partner_slug, "--reason", "withdrew", "--yes"],
+  ]);
+  const standing = sold.gross_eur - reversed.gross_eur;
+  const repeated = await typed(world.run, sale);
+  expect([repeated.changed, repeated.gross_eur]).toEqual([false, Number(standing.toFixed(2))]);
+  expect(repeated.unsold).toMatchObject([{ partner_slug: reversed.partner_slug, unsold_ere: reversed.ere }]);
+  expect(repeated.err).toContain(`invoice the buyer € ${standing.toFixed(2)}`);
+  expect(repeated.err).toContain("the reference is taken");
+  expect(await typed(world.run, sale.with(-1, "BR-1b"))).toMatchObject({
+    changed: true,
+    sales: [{ partner_slug: reversed.partner_slug, gross_eur: reversed.gross_eur }],
+    unsold: [],
+  });
 
   const { batch } = await typed(world.anna, ["payout", "prepare", "--minimum", "0"]);
   await typed(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);

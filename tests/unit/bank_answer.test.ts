@@ -104,14 +104,18 @@ describe("contract §3 what a bank answers", () => {
       expect(read(xml)).toEqual({
         message,
         said: [
-          { what: "booked", batch: BATCH, amount: "120.00" },
-          { what: "paid", line: one, amount: "80.00" },
-          { what: "paid", line: two, amount: "40.00" },
-          { what: "back", line: one, amount: "80.00", reason: "MD07" },
+          { what: "booked", batch: BATCH, amount: "120.00", day: "2026-08-17" },
+          { what: "paid", line: one, amount: "80.00", day: "2026-08-17" },
+          { what: "paid", line: two, amount: "40.00", day: "2026-08-17" },
+          { what: "back", line: one, amount: "80.00", reason: "MD07", returned: true },
           { what: "back_batch", batch: BATCH, amount: "120.00" },
         ],
         left: { "entry about something else": 1, "entry that is not booked yet": 1 },
       });
+      // with the time of day, and without a day
+      const of = (day: string) => read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`)).said[0];
+      expect(of("<DtTm>2026-12-31T23:30:00+01:00</DtTm>")).toMatchObject({ day: "2026-12-31" });
+      expect(of("")).not.toHaveProperty("day");
       // of the account that we pay from, and no other
       expect(read(xml, "DE89370400440532013000")).toMatchObject({
         said: [],
@@ -149,7 +153,9 @@ describe("contract §3 what a bank answers", () => {
       { "credit of 0.20 euro that names a payment of ours, and is no return": 1 },
     ]);
     const code = "<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>RRTN</SubFmlyCd></Fmly></Domn></BkTxCd>";
-    expect(read(entry(code)).said).toEqual([{ what: "back", line: one, amount: "0.20", reason: undefined }]);
+    expect(read(entry(code)).said).toEqual([
+      { what: "back", line: one, amount: "0.20", reason: undefined, returned: true },
+    ]);
   });
 
   test("contract §3 reasons: a code, words, the bank's own; line breaks and control signs are spaces", () => {

@@ -14,6 +14,10 @@ export type Said = {
   line?: string;
   amount?: string | undefined;
   reason?: string | undefined;
+  /** when it was booked, YYYY-MM-DD; of booked and paid */
+  day?: string;
+  /** a line came back as a credit, and was not only refused */
+  returned?: true;
 };
 
 /** `left`: what the file has besides, by kind, with how often. */
@@ -169,6 +173,9 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
   if (isDebit && isReversal) return leave(answer, "entry about something else");
+  const [booked] = children(entry, "BookgDt");
+  const written = (textAt(booked, "Dt") ?? textAt(booked, "DtTm"))?.slice(0, 10);
+  const day = written ? { day: written } : {};
   const blocks = children(entry, "NtryDtls");
   const details = blocks.flatMap((block) => children(block, "TxDtls"));
   const lines = details.filter((each) => OURS.test(textAt(each, "Refs", "EndToEndId") ?? ""));
@@ -178,7 +185,9 @@ function readEntry(entry: Element, answer: BankAnswer) {
       ...details.flatMap((each) => [textAt(each, "Refs", "PmtInfId"), textAt(each, "Refs", "MsgId")]),
     ].find((id) => OURS.test(id ?? ""));
     if (!batch) return leave(answer, "entry about something else");
-    answer.said.push({ what: isDebit ? "booked" : "back_batch", batch, amount: whole });
+    answer.said.push(
+      isDebit ? { what: "booked", batch, amount: whole, ...day } : { what: "back_batch", batch, amount: whole },
+    );
     return;
   }
   const amounts = lines.map((each) => {
@@ -202,10 +211,10 @@ function readEntry(entry: Element, answer: BankAnswer) {
     const line = textAt(each, "Refs", "EndToEndId") as string;
     const amount = amounts[index];
     if (amount === undefined) leave(answer, "payment without an amount in euro");
-    else if (isDebit) answer.said.push({ what: "paid", line, amount });
+    else if (isDebit) answer.said.push({ what: "paid", line, amount, ...day });
     // a payee knows our id too, and may name it in a payment of their own
     else if (isReversal || isReturn(entry) || isReturn(each) || children(each, "RtrInf").length > 0)
-      answer.said.push({ what: "back", line, amount, reason: reasonOf(each, "RtrInf") });
+      answer.said.push({ what: "back", line, amount, reason: reasonOf(each, "RtrInf"), returned: true });
     else leave(answer, `credit of ${amount} euro that names a payment of ours, and is no return`);
   });
 }

@@ -145,10 +145,12 @@ async function creditBookings(input: Input, { call, say }: Machine): Promise<Ops
   return { changed: results.some(({ changed }) => changed), bookings: results.map(({ booking }) => booking) };
 }
 
+type PreviewedSale = Row & { booking_id: string; ere: number; unsold_ere: number };
+
 /** Sells ERE of one booking, or all that is unsold of each booking of a quarter at one price. */
 async function recordSales({ all, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
   if (!all) return call("sale_record", input);
-  const { sales } = (await call("sale_preview", input)) as { sales: (Row & { booking_id: string; ere: number })[] };
+  const { sales } = (await call("sale_preview", input)) as { sales: PreviewedSale[] };
   const results: OpsAnswer[] = [];
   for (const { booking_id, partner_slug, reference, ere } of sales) {
     results.push(await call("sale_record", { ...input, booking: booking_id, reference, ere: String(ere) }));
@@ -156,11 +158,33 @@ async function recordSales({ all, ...input }: Input, { call, say }: Machine): Pr
   }
   const recorded = results.map(({ sale }) => sale as Row);
   // in cents, so that the sum is exact
-  const cents = recorded.reduce((sum, { gross_eur }) => sum + Math.round(Number(gross_eur) * 100), 0);
-  return { changed: results.some(({ changed }) => changed), sales: recorded, gross_eur: cents / 100 };
+  const cents = recorded.reduce(
+    (sum, { gross_eur, reversed_eur }) =>
+      sum + Math.round(Number(gross_eur) * 100) - Math.round(Number(reversed_eur) * 100),
+    0,
+  );
+  return {
+    changed: results.some(({ changed }) => changed),
+    sales: recorded,
+    gross_eur: cents / 100,
+    unsold: sales.filter(({ unsold_ere }) => unsold_ere > 0),
+  };
 }
 
-const ALL_SALES = "partner_slug reference ere price gross_eur customers_eur partners_eur service_eur";
+/** Bookings with ERE that this reference cannot sell, because they have a sale of that reference. */
+function unsoldText(sales: Row[]): string[] {
+  const unsold = sales.filter(({ unsold_ere }) => Number(unsold_ere) > 0);
+  if (unsold.length === 0) return [];
+  return [
+    titled(
+      "Not sold: the reference is taken by a sale of the booking. Sell these ERE under another reference",
+      unsold,
+      "partner_slug number reference unsold_ere",
+    ),
+  ];
+}
+
+const ALL_SALES = "partner_slug reference ere price gross_eur reversed_eur customers_eur partners_eur service_eur";
 
 export const ERE_COMMANDS: Command[] = [
   {
@@ -349,8 +373,9 @@ export const ERE_COMMANDS: Command[] = [
       ops: ({ all }) => (all ? "sale_preview" : undefined),
       view: ({ sales, ere, gross_eur }) =>
         [
-          list("sales", "partner_slug number reference ere gross_eur recorded")({ sales }),
+          list("sales", "partner_slug number reference ere reversed_ere gross_eur recorded")({ sales }),
           `${ere} ERE in ${count((sales as Row[]).length, "sale")}; invoice the buyer ${euro(gross_eur)}, the sum of sales that are each rounded to the cent.`,
+          ...unsoldText(sales as Row[]),
         ].join("\n\n"),
     },
     ends: ({ all, buyer, price }) =>
@@ -360,7 +385,10 @@ export const ERE_COMMANDS: Command[] = [
     perform: { also: ["sale_preview"], run: recordSales },
     view: (answer) =>
       answer.sales
-        ? `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES)(answer)}`
+        ? [
+            `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES)(answer)}`,
+            ...unsoldText(answer.unsold as Row[]),
+          ].join("\n\n")
         : changed("sale", "Sale recorded.")(answer),
   },
   {

@@ -5,10 +5,14 @@ import { count } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
 import { table } from "./text.ts";
 
-type Step = { step: string; booking?: string; batch?: string; ere?: number };
+type Step = { step: string; booking?: string; batch?: string; ere?: number; rejecting?: boolean };
 
 /** What the person types next for a partner; undefined if there is nothing to type. */
-function nextCommand(quarter: string, slug: string, { step, booking, batch, ere }: Step): string | undefined {
+function nextCommand(
+  quarter: string,
+  slug: string,
+  { step, booking, batch, ere, rejecting }: Step,
+): string | undefined {
   const named = booking ?? `${quarter} --partner ${slug}`;
   const commands: Record<string, string> = {
     preview: `booking preview ${quarter} --partner ${slug}`,
@@ -21,13 +25,20 @@ function nextCommand(quarter: string, slug: string, { step, booking, batch, ere 
     pay: "payout prepare",
     approve: `payout approve ${batch}`,
     send: `payout export ${batch} --out ${quarter}.xml`,
-    settle: `payout settle ${batch}`,
+    settle: rejecting ? `payout reject ${batch} --reason <why>` : "payout answer --file <file of the bank>",
     invoice: `invoice issue ${quarter}`,
   };
   return commands[step];
 }
 
-type Unpayable = { payee: string; amount_eur: number | null; reason: string; until: string | null };
+type Unpayable = {
+  payee: string;
+  partner_slug: string;
+  is_partner: boolean;
+  amount_eur: number | null;
+  reason: string;
+  until: string | null;
+};
 
 /** What the person types, or waits for, so that a payee can be paid. */
 const HELP: Record<string, (payee: Unpayable) => string> = {
@@ -41,12 +52,20 @@ const HELP: Record<string, (payee: Unpayable) => string> = {
   name_unreadable: ({ payee }) => `payout name ${payee} <name>`,
 };
 
+/** What differs where the payee is a partner: it gives its own account, at /portal/settings. */
+const PARTNER_HELP: typeof HELP = {
+  iban_missing: ({ partner_slug }) => `partner show ${partner_slug}: they give an IBAN`,
+  iban_invalid: ({ partner_slug }) => `partner show ${partner_slug}: its checksum is wrong, they give another one`,
+  name_unreadable: ({ partner_slug }) => `partner show ${partner_slug}: they give a holder in Latin letters`,
+};
+
 /** How many payees are named. */
 const MOST_NAMED = 50;
 
 function cannotBePaid(unpayable: Unpayable[]): string[] {
   if (unpayable.length === 0) return [];
-  const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: HELP[each.reason]?.(each) }));
+  const helpOf = ({ is_partner, reason }: Unpayable) => (is_partner && PARTNER_HELP[reason]) || HELP[reason];
+  const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: helpOf(each)?.(each) }));
   const more = unpayable.length - rows.length;
   return [
     `Cannot be paid\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,

@@ -40,7 +40,7 @@ as $$
     select coalesce(sum(e.amount) filter (where e.status = 'paid'), 0) as paid, coalesce(sum(e.amount), 0) as taken
      from entry e
   ), batch as (
-    select b.id, b.status from core.payout_batches b
+    select b.id, b.status, b.reject_asked_by is not null as rejecting from core.payout_batches b
      where b.id in (select e.batch_id from entry e where e.status = 'pending') order by b.prepared_at, b.id limit 1
   ), delivered as (
     select count(*) as months, coalesce(sum(j.kwh), 0) as kwh, count(*) filter (where j.reason is null) as bookable,
@@ -66,7 +66,8 @@ as $$
                   from booking b where b.sellable > 0 order by b.number limit 1),
                case when s.ere > 0 and not f.published then json_build_object('step', 'publish') end,
                (select json_build_object('step', case b.status when 'prepared' then 'approve'
-                                                      when 'approved' then 'send' else 'settle' end, 'batch', b.id)
+                                                      when 'approved' then 'send' else 'settle' end, 'batch', b.id,
+                                         'rejecting', b.rejecting)
                   from batch b),
                case when s.due > p.taken then json_build_object('step', 'pay')
                     when s.ere > 0 then json_build_object('step', case when exists (
@@ -90,7 +91,8 @@ as $$
 $$;
 
 -- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything is owed.
+-- is_partner, amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything
+-- is owed.
 create function private.unpayable(tenants uuid[], quarter date) returns json
 language sql stable
 as $$
@@ -118,7 +120,8 @@ as $$
                       and d.period >= unpayable.quarter and d.period < private.next_quarter(unpayable.quarter))
   )
   select coalesce(json_agg(json_build_object(
-           'payee', u.payee, 'partner_slug', p.slug, 'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           'payee', u.payee, 'partner_slug', p.slug, 'is_partner', u.payee = u.partner_id,
+           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
            order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
     from (select * from payee y where y.reason is not null union all select * from wrong) u
     join core.partners p on p.id = u.partner_id
@@ -166,6 +169,7 @@ begin
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?}. without counts the partners that '
+  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts the partners '
+  'that '
   'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
   'unpayable: who cannot be, with the reason. No personal data.';

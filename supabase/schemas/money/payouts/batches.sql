@@ -146,8 +146,9 @@ begin
   end loop;
 end $$;
 
--- Marks those of these lines as paid that wait for the bank; returns how many.
-create function private.pay_lines(lines core.payout_lines[]) returns int
+-- Marks those of these lines as paid that wait for the bank, on the day on which it booked them or else now; returns
+-- how many.
+create function private.pay_lines(lines core.payout_lines[], booked_on date default null) returns int
 language plpgsql
 as $$
 declare
@@ -164,8 +165,12 @@ begin
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
-  update core.payout_lines l set status = 'paid', paid_at = private.now()
-    from unnest(waiting) w where l.partner_id = w.partner_id and l.id = w.id;
+  update core.payout_lines l
+     set status = 'paid',
+         paid_at = greatest(b.exported_at,
+                            least(private.now(), private.dutch_midnight(booked_on) + interval '12 hours'))
+    from unnest(waiting) w join core.payout_batches b on b.id = w.batch_id
+   where l.partner_id = w.partner_id and l.id = w.id;
   perform private.request_statements(waiting), private.notify_payments(waiting, 'payout_paid');
   perform private.emit_payouts('payout.paid', waiting);
   return cardinality(waiting);

@@ -11,7 +11,11 @@ create type private.bank_word as (
   -- what came of it; null while nothing was decided
   outcome text,
   -- the amount that it should have been
-  wanted  numeric);
+  wanted  numeric,
+  -- the day on which the bank booked it
+  day     date,
+  -- of what came back: booked as a return, and not only refused
+  returned boolean);
 
 -- The lines that these ids name, whatever tenant they belong to.
 create function private.lines_by_id(ids uuid[]) returns core.payout_lines[]
@@ -91,7 +95,7 @@ as $$
                     when w.what = 'paid' and l.status = 'failed' then 'failed_before'
                     when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
                          or row_number() over same > 1 then 'already' end,
-               case when w.amount <> l.amount then l.amount end)::private.bank_word
+               case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
@@ -111,6 +115,7 @@ declare
   lines  core.payout_lines[];
   said   record;
   wanted numeric;
+  booked numeric;
   seen   uuid[] := '{}';
   changed boolean := false;
 begin
@@ -119,19 +124,32 @@ begin
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
                left(coalesce(s.reason, 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
-               null)::private.bank_word
+               null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
-                                                              reason text))
-           with ordinality as s (what, batch, line, amount, reason, place)));
+                                                              reason text, day text, returned boolean))
+           with ordinality as s (what, batch, line, amount, reason, day, returned, place)));
   -- lines that were paid
-  lines := private.lines_by_id(array(select w.line from unnest(words) w where w.what = 'paid' and w.outcome is null));
-  changed := private.pay_lines(lines) > 0;
-  words := private.set_outcomes(words, 'paid', array(select l.id from unnest(lines) l), 'paid');
+  for said in
+    select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
+     group by w.day order by w.day
+  loop
+    changed := private.pay_lines(private.lines_by_id(said.ids), said.day) > 0 or changed;
+    words := private.set_outcomes(words, 'paid', said.ids, 'paid');
+  end loop;
+  -- before the sums of batches, which have these lines in
+  update core.payout_lines l set returned = true
+   where not l.returned
+     and l.partner_id = any (array(select p.id from core.partners p))
+     and l.id = any (array(select w.line from unnest(words) w
+                            where w.returned and coalesce(w.outcome, 'already') = 'already'));
+  changed := found or changed;
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
     wanted := (select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid'));
+    booked := wanted + (select coalesce(sum(l.amount), 0) from unnest(lines) l
+                         where l.status = 'failed' and l.returned);
     if batch.id is null then
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
@@ -142,13 +160,13 @@ begin
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
-          and word.amount in (wanted, (select sum(l.amount) from unnest(lines) l)) then
+          and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
       word.outcome := 'already';
-    elsif wanted <> word.amount then
+    elsif word.amount not in (wanted, booked) then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
     else
-      changed := private.pay_lines(lines) > 0 or changed;
+      changed := private.pay_lines(lines, word.day) > 0 or changed;
       word.outcome := 'paid';
     end if;
     seen := seen || batch.id;
@@ -196,8 +214,9 @@ begin
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
-  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?}], sha256} to {changed, said}, each '
-  'with its outcome. what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?, day?, returned?}], sha256} to '
+  '{changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back as a credit.'
+  ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
   'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.
@@ -208,7 +227,7 @@ as $$
   select array(
     select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
                case when w.what = set_outcomes.what and w.outcome is null and w.line = any (lines)
-                    then set_outcomes.outcome else w.outcome end, w.wanted)::private.bank_word
+                    then set_outcomes.outcome else w.outcome end, w.wanted, w.day, w.returned)::private.bank_word
       from unnest(words) w order by w.place)
 $$;
 

@@ -68,6 +68,7 @@ create table core.payout_lines (
   failed_effect   text,
   return_asked_by text,
   return_asked_reason text,
+  returned        boolean        not null default false,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -98,6 +99,8 @@ comment on column core.payout_lines.failed_effect is
   'What private.failure_effect made of the reason: account bars the IBAN, holder bars the payee, none bars nothing.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
+comment on column core.payout_lines.returned is
+  'The bank booked it and sent it back, so its one entry of the batch has it in.';
 comment on column core.payout_lines.released_at is
   'A failed line bars its IBAN, or its payee, despite later payments, until the operator releases it.';
 -- serves: the latest payments of a payee

@@ -125,22 +125,30 @@ begin
        where b.quarter = wanted and b.status = 'submitted'
     ), sale as (
       select (k.b).id as booking_id, k.slug, (k.b).number, k.reference, s.id is not null as recorded,
-             coalesce(s.ere, e.ere) as ere, coalesce(s.gross, round(e.ere * offered, 2)) as gross
+             coalesce(s.ere, e.ere) as ere, coalesce(s.gross - v.gross, round(e.ere * offered, 2)) as gross,
+             v.ere as reversed, case when s.id is null then 0 else e.ere end as unsold
         from booking k
         left join core.sales s on s.partner_id = (k.b).partner_id and s.reference = k.reference
             and s.booking_id = (k.b).id and s.price = offered
        cross join lateral (select greatest(private.sellable_ere(k.b), 0) as ere) e
+       cross join lateral (select coalesce(sum(a.ere), 0) as ere, coalesce(sum(a.gross), 0) as gross
+                             from core.allocations a
+                            where a.partner_id = s.partner_id and a.sale_id = s.id and a.reversal_id is not null) v
     )
     select json_build_object(
-             'quarter', input ->> 'booking', 'ere', coalesce(sum(s.ere), 0), 'gross_eur', coalesce(sum(s.gross), 0),
+             'quarter', input ->> 'booking', 'ere', coalesce(sum(s.ere - s.reversed), 0),
+             'gross_eur', coalesce(sum(s.gross), 0),
              'sales', coalesce(json_agg(json_build_object(
                'booking_id', s.booking_id, 'partner_slug', s.slug, 'number', s.number, 'reference', s.reference,
-               'ere', s.ere, 'gross_eur', s.gross, 'recorded', s.recorded) order by s.slug, s.number), '[]'))
-      from sale s where s.gross > 0);
+               'ere', s.ere, 'reversed_ere', s.reversed, 'gross_eur', s.gross, 'recorded', s.recorded,
+               'unsold_ere', s.unsold) order by s.slug, s.number), '[]'))
+      from sale s where s.recorded or s.gross > 0);
 end $$;
 comment on function ops.sale_preview(jsonb) is
   'The sales that one price and reference make of a quarter, one a booking, of all that is credited and unsold: '
-  '{booking: quarter, price, reference} to {quarter, ere, gross_eur, sales}. gross_eur is what the buyer is invoiced.';
+  '{booking: quarter, price, reference} to {quarter, ere, gross_eur, sales}. gross_eur is what the buyer is invoiced: '
+  'without what was reversed. unsold_ere is what a booking has besides a sale that was recorded; it takes another '
+  'reference.';
 
 create function ops.sale_list(input jsonb) returns json
 language sql stable security definer

@@ -117,14 +117,15 @@ declare
   postings private.posting[];
   deleted  int;
 begin
-  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it, or a
-  -- sale is left that it charges: its share would be invoiced again
+  -- a partner's whole year at once, because its numbers have no gaps; not while a later credit note refers to it or to
+  -- an invoice that it corrects too, because their VAT is that of their sum; nor while a sale is left that it charges:
+  -- its share would be invoiced again
   gone := array(
     select i from core.invoices i
       join (select i.partner_id, i.year from core.invoices i
              where i.year < extract(year from border)
                and not exists (select from core.invoices c join core.invoices o on o.partner_id = c.partner_id
-                               and o.id = c.corrects
+                               and c.corrects in (o.id, o.corrects)
                                 where o.partner_id = i.partner_id and o.year = i.year and c.year > i.year)
                and not exists (select from core.invoices o
                                  join core.invoice_entries n on n.partner_id = o.partner_id and n.invoice_id = o.id
@@ -224,8 +225,15 @@ begin
     deleted := deleted + counted + 1;
     exit when deleted >= size;
   end loop;
-  -- GET /partner/payouts no longer lists these quarters
-  delete from core.announced_payouts t where t.period < private.quarter_name(border);
+  -- GET /partner/payouts no longer lists these quarters; what it lists would be told again
+  delete from core.announced_payouts t
+   where t.period < private.quarter_name(border)
+     and not exists (
+       select from core.bookings b
+         join core.sales s on s.partner_id = b.partner_id and s.booking_id = b.id
+         join core.allocations a on a.partner_id = s.partner_id and a.sale_id = s.id
+        where b.partner_id in (t.partner_id, private.people_tenant()) and private.quarter_name(b.quarter) = t.period
+          and a.share_partner_id = t.partner_id);
   return deleted;
 end $$;
 
