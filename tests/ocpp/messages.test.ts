@@ -462,6 +462,8 @@ describe("contract §6 OCPP 1.6", () => {
     expect(payload.transactionId).toBeGreaterThan(0);
     expect(await tell(["StartTransaction", { connectorId: 1, timestamp: at("08:00") }])).toMatchObject({ payload });
     expect(world.log).toContainEqual(expect.objectContaining({ event: "ocpp_unusable", field: "meterStart" }));
+    await tell(["secret-tag", [] as object]);
+    expect(world.log).toContainEqual(expect.objectContaining({ event: "ocpp_unusable", action: "other" }));
     expect(JSON.stringify(world.log)).not.toContain("secret-tag");
     await tell(values(payload.transactionId, sample("08:30", 4000)), stopped(payload.transactionId, "09:00", 6000));
     const none = await tell(["StartTransaction", [] as object]);

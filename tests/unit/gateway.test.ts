@@ -6,10 +6,12 @@ import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Failures, Spread } from "../../packages/gateway/src/admissions.ts";
-import type { Told } from "../../packages/gateway/src/function.ts";
+import { Superseded, type Told } from "../../packages/gateway/src/function.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
 import { identityOf, mirrorOf, passwordFor, protocolOf } from "../../packages/gateway/src/handshake.ts";
+import { Inbox, type Line, type Received } from "../../packages/gateway/src/inbox.ts";
 import type { Log } from "../../packages/gateway/src/log.ts";
+import { Metrics } from "../../packages/gateway/src/metrics.ts";
 import { readProxyHeader } from "../../packages/gateway/src/proxy_protocol.ts";
 import { readSettings, type Settings } from "../../packages/gateway/src/settings.ts";
 import { basic, Charger, PASSWORD, refusedWith, startTestGateway } from "../harness/ocpp.ts";
@@ -109,14 +111,22 @@ describe("who may connect", () => {
   });
 
   test("contract §6 the address of a mirror has its secret after m, whatever follows", () => {
-    for (const path of ["", "/", "/NL*ABC*E00001", "//%ZZ/x?y=1"])
+    for (const path of ["", "/", "/NL*ABC*E00001", "//%ZZ/x?y=1", "NL*ABC*E1", "-NL1", "%20", "E1"])
       expect([`/m/${PASSWORD}${path}`, `/ocpp/m/${PASSWORD.toUpperCase()}${path}`].map(mirrorOf)).toEqual([
         PASSWORD,
         PASSWORD,
       ]);
-    expect(
-      [`/m/${PASSWORD}0`, `/m/${PASSWORD.slice(1)}`, `/xm/${PASSWORD}`, `/a?p=/m/${PASSWORD}`, `/m/m/x`].map(mirrorOf),
-    ).toEqual(Array(5).fill(null));
+    expect([`/m/${PASSWORD.slice(1)}`, `/xm/${PASSWORD}`, `/a?p=/m/${PASSWORD}`, `/m/m/x`].map(mirrorOf)).toEqual(
+      Array(4).fill(null),
+    );
+    // a secret elsewhere is no identity: the log would have it
+    for (const path of [
+      `/${PASSWORD}`,
+      `/xm/NL1-${PASSWORD.toUpperCase()}`,
+      `/%30${PASSWORD.slice(1)}x`,
+      `/m%2F${PASSWORD}`,
+    ])
+      expect(identityOf(path)).toBeNull();
   });
 
   test("contract §6 the first protocol of the list that we speak is taken, and written as it was offered", () => {
@@ -192,6 +202,12 @@ describe("who may connect", () => {
     failures.begin("id99", "192.0.2.1")(true);
     expect(failures.isOver("fresh", "192.0.2.1")).toBe(true);
     expect(failures.isOver("fresh", "192.0.2.2")).toBe(false);
+    // a mirror's platform has one address for many: only what it repeats is limited
+    expect(failures.isOver("mirror x", "192.0.2.1", true)).toBe(false);
+    for (let n = 0; n < 100; n += 1) failures.begin(`mirror ${n}`, "192.0.2.3", true)(true);
+    expect(failures.isOver("fresh", "192.0.2.3")).toBe(false);
+    for (let n = 0; n < 10; n += 1) failures.begin("mirror x", "192.0.2.1", true)(true);
+    expect(failures.isOver("mirror x", "192.0.2.1", true)).toBe(true);
     // nor do failures of one identity from many addresses lock out the charger, which has another
     for (let n = 0; n < 500; n += 1) failures.begin("mine", `198.51.100.${n}`)(true);
     expect(failures.isOver("mine", "192.0.2.2")).toBe(false);
@@ -589,6 +605,22 @@ describe("messages", () => {
     expect([asked(charger).length, asked(again).length, asked(booted).length]).toEqual([1, 0, 0]);
   });
 
+  test("contract §6 of what a charger answers our calls only the words of OCPP are logged", async () => {
+    const said: unknown[] = [];
+    await start({}, (event, fields) => void (event === "configured" && said.push(fields?.said)));
+    const charger = await Charger.connect(gateway.url, "a");
+    const answers = [{ status: "04AABBCC" }, null, { status: "RebootRequired" }];
+    charger.socket.removeAllListeners("message").on("message", (data) => {
+      const [type, id] = JSON.parse(data.toString());
+      if (type !== 2) return;
+      const payload = answers.shift();
+      charger.socket.send(JSON.stringify(payload ? [3, id, payload] : [4, id, "04AABBCC", "", {}]));
+    });
+    charger.socket.send('[2,"x","BootNotification",{}]');
+    await expect.poll(() => said).toEqual(["other", "other", "RebootRequired"]);
+    await charger.close();
+  });
+
   test("contract §6 messages are live after a minute and a silence, and not after a boot or while many wait", async () => {
     // a silence is 30 ms then
     await start({ liveMs: 360 });
@@ -655,7 +687,8 @@ describe("when something is away", () => {
       large.socket.send(JSON.stringify([2, `${n}`, "DataTransfer", { data: "x".repeat(9_000) }]));
     for (let n = 0; n < 80; n += 1) charger.socket.send(JSON.stringify([2, `${n}`, "StopTransaction", { n }]));
     for (const each of [charger, large]) expect(await each.closed).toMatchObject({ code: 1013 });
-    expect(lines).toContainEqual({ event: "frames_lost", charger_id: "a", frames: 16, reason: "full" });
+    const lost = { event: "frames_lost", charger_id: "a", frames: 16, reason: "full" };
+    await expect.poll(() => lines, { timeout: 5_000 }).toContainEqual(lost);
     expect(await (await fetch(`${gateway.adminUrl}/metrics`)).text()).toMatch(
       /ocpp_frames_lost_total\{reason="full"\} \d/,
     );
@@ -664,6 +697,111 @@ describe("when something is away", () => {
     const told = () => contract.told.filter(({ charger_id }) => charger_id === "a").length;
     await expect.poll(told, { timeout: 15_000 }).toBe(64);
   }, 30_000);
+
+  test("contract §6 thousands of frames in one piece end the connection, and it is counted", async () => {
+    const lines: unknown[] = [];
+    await start({}, (event, fields) => lines.push({ event, ...fields }));
+    const charger = await Charger.connect(gateway.url, "a");
+    // masked with zeros
+    const frame = Buffer.from([0x81, 0x85, 0, 0, 0, 0, ...Buffer.from("flush")]);
+    (charger.socket as unknown as { _socket: net.Socket })._socket.write(Buffer.concat(Array(5_000).fill(frame)));
+    expect(await charger.closed).toMatchObject({ code: 1013 });
+    const lost = { event: "frames_lost", charger_id: "a", frames: expect.any(Number), reason: "full" };
+    await expect.poll(() => lines, { timeout: 5_000 }).toContainEqual(lost);
+  });
+
+  const inboxWith = () => {
+    const lines: unknown[] = [];
+    const metrics = new Metrics();
+    const [end, waiting] = [new AbortController(), { bytes: 0 }];
+    const log: Log = (_, fields) => lines.push(fields);
+    const inbox = new Inbox("a", { waiting, end: end.signal, log, metrics });
+    const lineOf = (handle: Line["handle"], held = 0) => {
+      const seen = { told: 0, isRead: true, code: 0 };
+      const line: Line = {
+        charger_id: "a",
+        generation: 1,
+        heardAt: 0,
+        isSilent: false,
+        heard: true,
+        async handle(received) {
+          await handle(received);
+          seen.told += 1;
+        },
+        read: (isRead) => void Object.assign(seen, { isRead }),
+        flush() {},
+        drop: () => held,
+        drain: async () => {},
+        close: (code) => void Object.assign(seen, { code }),
+      };
+      inbox.enter(line);
+      const add = (count: number, more: Partial<Received> = {}) => {
+        const received = { line, text: "x", at: performance.now(), received_at: "", ...more };
+        for (let n = 0; n < count; n += 1) inbox.add({ ...received });
+      };
+      return { seen, add };
+    };
+    return { inbox, lineOf, lines, metrics, end, waiting };
+  };
+
+  test("contract §6 of what was read in one piece 512 frames wait; other chargers have their turn after 64", async () => {
+    const { inbox, lineOf, metrics, waiting } = inboxWith();
+    const one = lineOf(async () => {});
+    one.add(600);
+    expect(one.seen).toEqual({ told: 0, isRead: false, code: 1013 });
+    const next = lineOf(async () => {});
+    expect(next.seen.isRead).toBe(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(one.seen.told).toBe(64);
+    await inbox.idle();
+    expect([one.seen.told, next.seen.isRead, waiting.bytes]).toEqual([512, true, 0]);
+    expect(metrics.text({})).toContain('ocpp_frames_lost_total{reason="full"} 88\n');
+    // the process has no room: also for the first
+    waiting.bytes = 512 * 1_024 * 1_024;
+    next.add(1);
+    expect(next.seen.code).toBe(1013);
+  });
+
+  test("contract §6 what is lost is counted and logged for its charger, with the values that were answered", async () => {
+    const { inbox, lineOf, lines, metrics, end } = inboxWith();
+    const fail = async () => Promise.reject(new Error("away"));
+    lineOf(() => Promise.reject(new Superseded())).add(3);
+    await inbox.idle();
+    // ten minutes ago
+    lineOf(fail, 2).add(1, { text: null, at: performance.now() - 600_001 });
+    await inbox.idle();
+    const last = lineOf(fail, 5);
+    last.add(4);
+    end.abort();
+    inbox.giveUp();
+    await inbox.idle();
+    last.add(1);
+    const counts = Object.entries({ superseded: 3, late: 2, restart: 12 });
+    for (const [reason, count] of counts)
+      expect(metrics.text({})).toContain(`ocpp_frames_lost_total{reason="${reason}"} ${count}\n`);
+    const logged = lines as { charger_id: string; reason: string; frames: number }[];
+    expect(logged.every(({ charger_id }) => charger_id === "a")).toBe(true);
+    expect(logged.map(({ reason, frames }) => `${reason} ${frames}`)).toEqual([
+      "superseded 3",
+      "late 2",
+      "restart 11",
+      "restart 1",
+    ]);
+  });
+
+  test("contract §6 what arrives after reading stopped, until the connection is closed, is told", async () => {
+    await start();
+    const charger = await Charger.connect(gateway.url, "a");
+    contract.delayMs = 100;
+    charger.socket.send('[2,"1","StopTransaction",{}]');
+    await sleep(30);
+    const stopped = gateway.stop();
+    await sleep(30);
+    for (let n = 2; n < 5; n += 1)
+      charger.socket.send(JSON.stringify([2, `${n}`, "MeterValues", { connectorId: 1, n, meterValue: [{}] }]));
+    await stopped;
+    expect(actions()).toEqual(["StopTransaction", ...Array(3).fill("MeterValues")]);
+  });
 
   test("contract §6 values that were held back are told before what a new connection says, and before the end", async () => {
     await start();

@@ -126,11 +126,11 @@ export class Failures {
     return this.#counts;
   }
 
-  isOver(identity: string, address: string): boolean {
+  /** A mirror's secret cannot be guessed, and its platform sends for many: there only the pair is limited. */
+  isOver(identity: string, address: string, isMirror = false): boolean {
     const counts = this.#current();
-    return (
-      (counts.get(address) ?? 0) >= MOST_PER_ADDRESS || (counts.get(`${address} ${identity}`) ?? 0) >= MOST_PER_PAIR
-    );
+    const isAddressOver = !isMirror && (counts.get(address) ?? 0) >= MOST_PER_ADDRESS;
+    return isAddressOver || (counts.get(`${address} ${identity}`) ?? 0) >= MOST_PER_PAIR;
   }
 
   /** Whether an identity's refusal is the first of this minute, and so worth a line of the log. */
@@ -141,10 +141,13 @@ export class Failures {
   }
 
   /** Counts an attempt as failed until its outcome is known, so that attempts at the same time are counted too. */
-  begin(identity: string, address: string): (isFailed: boolean) => void {
+  begin(identity: string, address: string, isMirror = false): (isFailed: boolean) => void {
     const pair = `${address} ${identity}`;
     this.#add(pair, 1);
-    return (isFailed) => (isFailed ? this.#add(address, 1) : this.#add(pair, -1));
+    return (isFailed) => {
+      if (!isFailed) this.#add(pair, -1);
+      else if (!isMirror) this.#add(address, 1);
+    };
   }
 
   #add(key: string, change: number): void {

@@ -71,6 +71,36 @@ const COUNTED = new Set([
   "TransactionEvent",
 ]);
 
+/** What a charger may answer our calls, by the schemas of OCPP; anything else it wrote is not logged. */
+const STATUSES = new Set([
+  "Accepted",
+  "NotImplemented",
+  "NotSupported",
+  "NotSupportedAttributeType",
+  "RebootRequired",
+  "Rejected",
+  "UnknownComponent",
+  "UnknownKey",
+  "UnknownVariable",
+  // codes of a CALLERROR
+  "FormatViolation",
+  "FormationViolation",
+  "GenericError",
+  "InternalError",
+  "MessageTypeNotSupported",
+  "OccurenceConstraintViolation",
+  "OccurrenceConstraintViolation",
+  "PropertyConstraintViolation",
+  "ProtocolError",
+  "RpcFrameworkError",
+  "SecurityError",
+  "TypeConstraintViolation",
+  // ours
+  "no answer",
+]);
+/** Variables of one SetVariables. */
+const MOST_RESULTS = 4;
+
 /** What begins or ends a charge, or is signed, is never held back. */
 const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/i;
 
@@ -242,12 +272,11 @@ export class Connection implements Line {
 
   #onMessage(text: string): void {
     this.#onSign();
-    if (this.#isClosing) return;
     const at = performance.now();
     const { liveMs } = this.#owner.settings;
     const isSilent = !this.#inbox.isWorking && at - this.#idleSince >= liveMs * SILENT_PART;
     if (isSilent && at - this.#beganAt >= liveMs) this.#isBacklog = false;
-    if (!this.#isIdentified) this.#bootDue ??= setTimeout(() => this.#askForBoot(), liveMs);
+    if (!this.#isIdentified && !this.#isClosing) this.#bootDue ??= setTimeout(() => this.#askForBoot(), liveMs);
     this.#inbox.add({ line: this, text, at, received_at: new Date().toISOString() });
   }
 
@@ -259,7 +288,8 @@ export class Connection implements Line {
 
   /** Tells a frame, and answers it if the connection is still there. @throws {Error} if it is not stored */
   async handle(received: Received): Promise<void> {
-    if (received.text === "flush") await this.#pass();
+    const { text } = received;
+    if (text === null) await this.#pass();
     else {
       const wait = this.#isClosing || this.#paid === received ? 0 : this.#messages.take();
       this.#paid = received;
@@ -268,12 +298,12 @@ export class Connection implements Line {
         this.#isBacklog = true;
         await sleep(wait);
       }
-      await this.#handle(received);
+      await this.#handle(text, received);
     }
     this.#idleSince = performance.now();
   }
 
-  async #handle({ text, at, received_at }: Received): Promise<void> {
+  async #handle(text: string, { at, received_at }: Received): Promise<void> {
     const frame = readFrame(text);
     if (frame.type === "nothing") return;
     if (frame.type === "invalid") {
@@ -313,7 +343,9 @@ export class Connection implements Line {
     }
     const message: Message = { action, payload, received_at, live: !this.#isBacklog, sent_sha256 };
     const key = holdKey(action, payload);
-    if (key !== null && at - this.#valuesAt < this.#owner.settings.valuesMs && this.#held.size < MOST_HELD) {
+    const isSoon = at - this.#valuesAt < this.#owner.settings.valuesMs;
+    // nothing passes on what a connection holds back after it closed
+    if (key !== null && isSoon && this.#held.size < MOST_HELD && !this.#isClosing) {
       // the last wins: taken out first, so that the order is that of arrival
       this.#held.delete(key);
       this.#held.set(key, message);
@@ -370,7 +402,13 @@ export class Connection implements Line {
   flush(now = false): void {
     if (this.#held.size === 0 || (!now && performance.now() - this.#valuesAt < this.#owner.settings.valuesMs)) return;
     this.#valuesAt = performance.now();
-    this.#inbox.add({ line: this, text: "flush", at: performance.now(), received_at: "" });
+    this.#inbox.add({ line: this, text: null, at: performance.now(), received_at: "" });
+  }
+
+  drop(): number {
+    const { size } = this.#held;
+    this.#held.clear();
+    return size;
   }
 
   #askForBoot(): void {
@@ -402,9 +440,11 @@ export class Connection implements Line {
     const { status, code, setVariableResult } = objectOf(payload);
     if (code !== "no answer") this.#unansweredCalls = 0;
     const results = Array.isArray(setVariableResult)
-      ? setVariableResult.map((each) => objectOf(each).attributeStatus)
-      : [];
-    const said = String(type === "error" ? code : (status ?? results.join(" "))).slice(0, 100);
+      ? setVariableResult.slice(0, MOST_RESULTS).map((each) => objectOf(each).attributeStatus)
+      : [status];
+    const said = (type === "error" ? [code] : results)
+      .map((each) => (typeof each === "string" && STATUSES.has(each) ? each : "other"))
+      .join(" ");
     this.#owner.log("configured", { charger_id: this.charger_id, action, said });
     this.#callNext();
   }

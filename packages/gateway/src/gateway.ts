@@ -88,7 +88,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
   };
 
   const inboxOf = (charger_id: string): Inbox => {
-    const inbox = inboxes.get(charger_id) ?? new Inbox({ waiting, end: end.signal, log, metrics });
+    const inbox = inboxes.get(charger_id) ?? new Inbox(charger_id, { waiting, end: end.signal, log, metrics });
     inboxes.set(charger_id, inbox);
     return inbox;
   };
@@ -117,12 +117,13 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
     const counted = countedAs(asked);
     // others of the address may have failed while it waited
-    if (failures.isOver(counted, address)) {
+    const isMirror = identity === null;
+    if (failures.isOver(counted, address, isMirror)) {
       outcome("limited");
       refuse(socket, 429, 60);
       return;
     }
-    const judged = failures.begin(counted, address);
+    const judged = failures.begin(counted, address, isMirror);
     const answer = isDraining ? null : await edge.admit({ identity, password }).catch(() => null);
     judged(answer?.ok === false);
     if (socket.destroyed || socket.writableEnded) return;
@@ -149,7 +150,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       const inbox = inboxOf(charger_id);
       // what others held back is told first
       for (const line of inbox.lines) line.flush(true);
-      const admitted = { charger_id, generation, protocol, mirror: identity === null, identified };
+      const admitted = { charger_id, generation, protocol, mirror: isMirror, identified };
       new Connection(webSocket, admitted, inbox, owner);
       if (inbox.lines.size > MOST_LINES) {
         const [silent] = [...inbox.lines].sort((one, other) => one.heardAt - other.heardAt);
@@ -174,7 +175,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       refuse(socket, asked.status);
       return;
     }
-    if (failures.isOver(countedAs(asked), address)) {
+    if (failures.isOver(countedAs(asked), address, asked.identity === null)) {
       outcome("limited");
       refuse(socket, 429, 60);
       return;
@@ -297,8 +298,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       for (let patience = 0; open > 0 && patience < 100; patience += 1) await sleep(25);
       await Promise.race([Promise.all([...inboxes.values()].map((inbox) => inbox.idle())), sleep(10_000)]);
       end.abort();
-      const frames = [...inboxes.values()].reduce((sum, inbox) => sum + inbox.giveUp(), 0);
-      if (frames > 0) log("frames_lost", { frames, reason: "restart" });
+      for (const inbox of inboxes.values()) inbox.giveUp();
       for (const timer of timers) clearInterval(timer);
       server.closeAllConnections();
       admin.close();

@@ -22,9 +22,12 @@ export type Refusal = { status: number; reason: string };
 
 const pathOf = (target: string) => target.split(/[?#]/, 1)[0] ?? "";
 
-/** The secret of a mirror's address, `…/m/<secret>`; what follows is the station's. Null for any other address. */
+/** The secret of a mirror's address, `…/m/<secret>`; what follows, with a slash or not, is the station's. Else null. */
 export const mirrorOf = (target: string) =>
-  /(?:^|\/)m\/([0-9a-f]{40})(?:\/|$)/i.exec(pathOf(target))?.[1]?.toLowerCase() ?? null;
+  /(?:^|\/)m\/([0-9a-f]{40})/i.exec(pathOf(target))?.[1]?.toLowerCase() ?? null;
+
+/** It may be a secret in the wrong place; identities are logged. */
+const SECRET = /[0-9a-f]{40}/i;
 
 /** The last segment of the path that is not empty, decoded; null if there is none, or it is no identity of ours. */
 export function identityOf(target: string): string | null {
@@ -34,7 +37,7 @@ export function identityOf(target: string): string | null {
   if (last === undefined) return null;
   try {
     const identity = decodeURIComponent(last);
-    return /^[A-Za-z0-9*_=:+|@. -]{1,64}$/.test(identity) ? identity : null;
+    return /^[A-Za-z0-9*_=:+|@. -]{1,64}$/.test(identity) && !SECRET.test(identity) ? identity : null;
   } catch {
     return null;
   }

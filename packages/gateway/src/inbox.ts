@@ -1,19 +1,28 @@
 /** What one charger sent, over all its connections: told in order, also after a connection closed or while the functions are away. */
 
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { CLOSE } from "./frames.ts";
 import { Superseded } from "./function.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
+/** What a frame takes besides its text, about. */
+const FRAME_BYTES = 200;
 /** What waits of a charger, of the process, and for how long. */
 const MOST_FRAMES = 64;
-const MOST_BYTES = 64 * 1_024;
+const MOST_BYTES = MOST_FRAMES * (1_024 + FRAME_BYTES);
+/** Reading pauses at those; what was read in one piece before still waits: the longest frame, and 64 KiB of others. */
+const MOST_FRAMES_READ = 512;
+const MOST_BYTES_READ = 512 * 1_024;
 const MOST_OF_ALL = 512 * 1_024 * 1_024;
 const LONGEST_MS = 600_000;
 /** Pauses between tries while the functions are away. */
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
+/** Frames that need no function are told at once: after so many the other chargers have their turn. */
+const TURN = 64;
+/** Losses of so long are one line of the log. */
+const LOSSES_MS = 1_000;
 
 /** One connection of the charger. */
 export interface Line {
@@ -28,29 +37,44 @@ export interface Line {
   handle(received: Received): Promise<void>;
   read(isWanted: boolean): void;
   flush(now?: boolean): void;
+  /** Drops the values that it holds back. @returns how many there were. */
+  drop(): number;
   drain(): Promise<void>;
   close(code: number, reason: string): void;
 }
 
-/** `at` is of the clock that is never set. "flush" passes on the values that the connection held back. */
-export type Received = { line: Line; text: string | "flush"; at: number; received_at: string };
+/** `at` is of the clock that is never set. Without a text it passes on the values that the connection held back. */
+export type Received = { line: Line; text: string | null; at: number; received_at: string };
+
+const bytesOf = ({ text }: Received) => (text?.length ?? 0) + FRAME_BYTES;
+const heldOf = (line: Line): Received => ({ line, text: null, at: performance.now(), received_at: "" });
+
+type Reason = "full" | "late" | "superseded" | "restart";
 
 /** The bytes that wait in all inboxes. */
 export type Waiting = { bytes: number };
 
 export class Inbox {
-  readonly #queue: Received[] = [];
+  readonly #queue = new Set<Received>();
   readonly #lines = new Set<Line>();
   #bytes = 0;
   #work: Promise<void> | null = null;
   #isAway = false;
   #nap: AbortController | null = null;
+  /** Not logged yet. */
+  readonly #losses = new Map<Reason, number>();
+  #report: NodeJS.Timeout | undefined;
+  readonly #charger_id: string;
   readonly #waiting: Waiting;
   readonly #end: AbortSignal;
   readonly #log: Log;
   readonly #metrics: Metrics;
 
-  constructor({ waiting, end, log, metrics }: { waiting: Waiting; end: AbortSignal; log: Log; metrics: Metrics }) {
+  constructor(
+    charger_id: string,
+    { waiting, end, log, metrics }: { waiting: Waiting; end: AbortSignal; log: Log; metrics: Metrics },
+  ) {
+    this.#charger_id = charger_id;
     this.#waiting = waiting;
     this.#end = end;
     this.#log = log;
@@ -58,7 +82,7 @@ export class Inbox {
   }
 
   get isEmpty(): boolean {
-    return this.#queue.length === 0 && this.#lines.size === 0;
+    return this.#queue.size === 0 && this.#lines.size === 0;
   }
 
   get isWorking(): boolean {
@@ -72,6 +96,7 @@ export class Inbox {
 
   enter(line: Line): void {
     this.#lines.add(line);
+    this.#pace();
   }
 
   leave(line: Line): void {
@@ -79,15 +104,15 @@ export class Inbox {
   }
 
   add(received: Received): void {
-    const isFull = this.#isFull(received.text.length);
-    if (isFull && this.#isAway && received.text !== "flush") {
-      this.#lose("full", [received]);
-      return;
+    if (this.#end.aborted) this.#lose("restart", [received]);
+    // values that were held back are bounded, and answered
+    else if (received.text !== null && !this.#hasRoom(bytesOf(received))) this.#lose("full", [received]);
+    else {
+      this.#queue.add(received);
+      this.#count(bytesOf(received));
+      this.#pace();
+      this.#run();
     }
-    this.#queue.push(received);
-    this.#count(received.text.length);
-    this.#pace();
-    this.#run();
   }
 
   /** Resolves once everything is told, or lost. */
@@ -100,16 +125,20 @@ export class Inbox {
     this.#nap?.abort();
   }
 
-  /** Nothing more is tried. @returns how many frames were not told. */
-  giveUp(): number {
-    return this.#remove(() => true).length;
+  /** Nothing more is tried; what was not told is lost. */
+  giveUp(): void {
+    this.#lose("restart", [...this.#remove(() => true), ...[...this.#lines].map(heldOf)]);
+    this.#reportLosses();
   }
 
   #isFull(more: number): boolean {
-    return (
-      this.#queue.length > 0 &&
-      (this.#queue.length >= MOST_FRAMES || this.#bytes + more > MOST_BYTES || this.#waiting.bytes + more > MOST_OF_ALL)
-    );
+    return this.#queue.size > 0 && (this.#queue.size >= MOST_FRAMES || this.#bytes + more > MOST_BYTES);
+  }
+
+  #hasRoom(more: number): boolean {
+    if (this.#waiting.bytes + more > MOST_OF_ALL) return false;
+    if (this.#isAway) return !this.#isFull(more);
+    return this.#queue.size < MOST_FRAMES_READ && this.#bytes + more <= MOST_BYTES_READ;
   }
 
   #count(bytes: number): void {
@@ -124,61 +153,84 @@ export class Inbox {
   }
 
   #remove(which: (received: Received) => boolean): Received[] {
-    const removed = this.#queue.filter(which);
-    for (const each of removed) {
-      this.#queue.splice(this.#queue.indexOf(each), 1);
-      this.#count(-each.text.length);
-    }
+    const removed = [...this.#queue].filter(which);
+    for (const each of removed) this.#take(each);
     return removed;
+  }
+
+  #take(received: Received): void {
+    if (this.#queue.delete(received)) this.#count(-bytesOf(received));
   }
 
   /** What was read in one piece may be more than waits. */
   #trim(): void {
-    const lost = new Set<Received>();
-    let bytes = 0;
-    for (const [place, each] of this.#queue.entries()) {
-      bytes += each.text.length;
-      if (place > 0 && each.text !== "flush" && (place >= MOST_FRAMES || bytes > MOST_BYTES)) lost.add(each);
+    const lost: Received[] = [];
+    let [place, bytes] = [0, 0];
+    for (const each of this.#queue) {
+      bytes += bytesOf(each);
+      if (place > 0 && each.text !== null && (place >= MOST_FRAMES || bytes > MOST_BYTES)) lost.push(each);
+      place += 1;
     }
-    if (lost.size > 0)
-      this.#lose(
-        "full",
-        this.#remove((each) => lost.has(each)),
-      );
+    for (const each of lost) this.#take(each);
+    this.#lose("full", lost);
   }
 
-  #lose(reason: "full" | "late", lost: readonly Received[]): void {
-    const frames = lost.filter(({ text }) => text !== "flush");
-    for (const { line } of lost) line.close(CLOSE.tryAgain, "try again later");
-    for (const _ of frames) this.#metrics.add("ocpp_frames_lost_total", { reason });
-    const [first] = lost;
-    if (first) this.#log("frames_lost", { charger_id: first.line.charger_id, frames: frames.length, reason });
+  /** Counts what is never told, and closes the connections it came from. With a text of null go the values held back. */
+  #lose(reason: Reason, lost: readonly Received[]): void {
+    let frames = 0;
+    for (const { line, text } of lost) {
+      frames += text === null ? line.drop() : 1;
+      if (reason === "superseded") line.close(CLOSE.policy, "no longer admitted");
+      else line.close(CLOSE.tryAgain, "try again later");
+    }
+    if (frames === 0) return;
+    this.#metrics.add("ocpp_frames_lost_total", { reason }, frames);
+    this.#losses.set(reason, (this.#losses.get(reason) ?? 0) + frames);
+    if (this.#end.aborted) this.#reportLosses();
+    else this.#report ??= setTimeout(() => this.#reportLosses(), LOSSES_MS);
+  }
+
+  #reportLosses(): void {
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    for (const [reason, frames] of this.#losses)
+      this.#log("frames_lost", { charger_id: this.#charger_id, frames, reason });
+    this.#losses.clear();
+  }
+
+  #first(): Received | undefined {
+    for (const first of this.#queue) return first;
+    return undefined;
   }
 
   #run(): void {
     this.#work ??= this.#workThrough().finally(() => {
       this.#work = null;
-      if (this.#queue.length > 0 && !this.#end.aborted) this.#run();
+      if (this.#queue.size > 0 && !this.#end.aborted) this.#run();
     });
   }
 
   async #workThrough(): Promise<void> {
     let pause = FIRST_PAUSE_MS;
-    for (let next = this.#queue[0]; next && !this.#end.aborted; next = this.#queue[0]) {
+    let told = 0;
+    for (let next = this.#first(); next && !this.#end.aborted; next = this.#first()) {
       try {
         await next.line.handle(next);
         this.#isAway = false;
         pause = FIRST_PAUSE_MS;
-        this.#remove((each) => each === next);
+        this.#take(next);
+        told += 1;
+        if (told % TURN === 0) await nextTurn();
       } catch (error) {
-        if (error instanceof Superseded) {
-          const { line } = next;
-          this.#remove((each) => each.line === line);
-          line.close(CLOSE.policy, "no longer admitted");
-        } else if (performance.now() - next.at > LONGEST_MS) {
-          this.#remove((each) => each === next);
-          this.#lose("late", [next]);
-        } else {
+        const { line, at } = next;
+        if (error instanceof Superseded)
+          this.#lose("superseded", [...this.#remove((each) => each.line === line), heldOf(line)]);
+        else if (performance.now() - at > LONGEST_MS)
+          this.#lose(
+            "late",
+            this.#remove((each) => each === next),
+          );
+        else {
           this.#isAway = true;
           this.#trim();
           this.#pace();

@@ -4,7 +4,10 @@ export const HELP = {
   ocpp_connections: ["gauge", "Chargers that are connected to this process"],
   ocpp_waiting: ["gauge", "Chargers that wait to be admitted"],
   ocpp_messages_total: ["counter", "Calls of chargers, by action and what became of them"],
-  ocpp_frames_lost_total: ["counter", "Frames that could not be told: full, or late after 10 minutes"],
+  ocpp_frames_lost_total: [
+    "counter",
+    "Frames that could not be told: full, late after 10 minutes, superseded, or restart",
+  ],
   ocpp_closed_total: ["counter", "Connections that ended, by WebSocket code"],
   ocpp_admissions_total: ["counter", "Handshakes, by outcome"],
   ocpp_gateway_requests_total: ["counter", "Calls to the edge function, by route and status; 0 is no answer"],
@@ -16,9 +19,9 @@ type Name = keyof typeof HELP;
 export class Metrics {
   readonly #values = new Map<string, number>();
 
-  add(name: Name, labels: Readonly<Record<string, string>> = {}): void {
+  add(name: Name, labels: Readonly<Record<string, string>> = {}, by = 1): void {
     const key = seriesOf(name, labels);
-    this.#values.set(key, (this.#values.get(key) ?? 0) + 1);
+    this.#values.set(key, (this.#values.get(key) ?? 0) + by);
   }
 
   text(gauges: Partial<Record<Name, number>>): string {

@@ -1,3 +1,4 @@
+import { isAction } from "#shared/domain/charging_in/ocpp/actions.ts";
 import { evidenceOf, keepable } from "#shared/domain/charging_in/ocpp/evidence.ts";
 import { readMessage } from "#shared/domain/charging_in/ocpp/read.ts";
 import { z } from "#shared/foundation/zod.ts";
@@ -51,7 +52,7 @@ export const takeMessages = endpoint(
     const read = messages.map((message) => {
       const reading = readMessage(protocol, message);
       if (reading.unusable) {
-        const action = message.action.slice(0, 50);
+        const action = isAction(protocol, message.action) ? message.action : "other";
         log({ level: "warn", event: "ocpp_unusable", charger_id, action, field: reading.unusable });
       }
       return { message, ...reading };

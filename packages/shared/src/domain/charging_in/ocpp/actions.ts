@@ -57,6 +57,9 @@ const ACTIONS: Readonly<Record<Protocol, Table>> = {
   },
 };
 
+/** Whether OCPP has it as a call of a charger. Any other may hold what nobody may read, so it is not logged. */
+export const isAction = (protocol: Protocol, action: string) => Object.hasOwn(ACTIONS[protocol], action);
+
 /** What the charger is answered. @param transactionId of a StartTransaction */
 export function answerTo(
   protocol: Protocol,
@@ -65,8 +68,7 @@ export function answerTo(
   currentTime: string,
   transactionId = 0,
 ): CallAnswer {
-  const table = ACTIONS[protocol];
-  const make = Object.hasOwn(table, action) ? table[action] : undefined;
+  const make = isAction(protocol, action) ? ACTIONS[protocol][action] : undefined;
   if (!make) return { error: { code: "NotImplemented", description: "This action is not supported." } };
   return { payload: make({ payload, currentTime, transactionId }) };
 }
