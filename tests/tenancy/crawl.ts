@@ -79,6 +79,7 @@ const OF: Readonly<Record<string, readonly string[]>> = {
   drafts: ["drafts.id"],
   import: ["imports.id"],
   mandate: ["mandates.id", "connections.id"],
+  model: ["chargers.id"],
   overview: ["accounts.id"],
   payouts: ["invoices.number"],
   settlement: ["payout_parts.id"],
