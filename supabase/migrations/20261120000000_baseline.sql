@@ -25830,6 +25830,26 @@ begin
   return item;
 end $$;
 
+-- Gives the end of a transaction to another one that was open then, if its reading may be of that one, and takes it
+-- from the first. Returns their sessions.
+create function private.move_ocpp_end(charger core.chargers, wrong core.ocpp_transactions,
+                                      right_one core.ocpp_transactions) returns jsonb
+language plpgsql
+as $$
+declare
+  items jsonb := '[]';
+begin
+  if right_one.ended_at is null and right_one.first_at <= wrong.ended_at
+     and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
+    right_one.ended_at := wrong.ended_at;
+    right_one.end_wh := wrong.end_wh;
+    right_one.end_guessed := true;
+    perform private.store_ocpp_transaction(right_one);
+    items := items || private.ocpp_session(charger, right_one);
+  end if;
+  return items || private.withdraw_ocpp_end(charger, wrong);
+end $$;
+
 -- Finishing of a connector tells that a stop near it was its, and not of the other one that we guessed. Then the stop
 -- ends what was open there. Returns the sessions.
 create function private.correct_freed_ocpp(charger core.chargers, link core.ocpp_links, said jsonb) returns jsonb
@@ -25840,7 +25860,6 @@ declare
   plug  constant int := said ->> 'connector';
   wrong core.ocpp_transactions;
   right_one core.ocpp_transactions;
-  items jsonb := '[]';
 begin
   select * into wrong from core.ocpp_transactions t
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
@@ -25857,15 +25876,7 @@ begin
    where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug
      and t.source_id is null and t.first_at <= wrong.ended_at
    order by t.first_at desc limit 1;
-  if right_one.ended_at is null and right_one.id is not null
-     and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
-    right_one.ended_at := wrong.ended_at;
-    right_one.end_wh := wrong.end_wh;
-    right_one.end_guessed := true;
-    perform private.store_ocpp_transaction(right_one);
-    items := items || private.ocpp_session(charger, right_one);
-  end if;
-  return items || private.withdraw_ocpp_end(charger, wrong);
+  return private.move_ocpp_end(charger, wrong, right_one);
 end $$;
 
 -- A start can disprove an end that a stop without our id gave. The register of its connector begins below that end, or
@@ -25880,7 +25891,6 @@ declare
   since constant timestamptz := begun.first_at - interval '24 hours';
   wrong core.ocpp_transactions;
   right_one core.ocpp_transactions;
-  items jsonb := '[]';
 begin
   select * into wrong from core.ocpp_transactions t
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
@@ -25904,19 +25914,8 @@ begin
             or right_one.source_id is null and right_one.first_at <= t.ended_at
                and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
      order by t.ended_at desc limit 1;
-    if wrong.id is not null and right_one.ended_at is null and right_one.first_at <= wrong.ended_at
-       and private.ocpp_fits(charger, right_one, wrong.ended_at, wrong.end_wh, wrong.clock) then
-      right_one.ended_at := wrong.ended_at;
-      right_one.end_wh := wrong.end_wh;
-      right_one.end_guessed := true;
-      perform private.store_ocpp_transaction(right_one);
-      items := items || private.ocpp_session(charger, right_one);
-    end if;
   end if;
-  if wrong.id is not null then
-    items := items || private.withdraw_ocpp_end(charger, wrong);
-  end if;
-  return items;
+  return case when wrong.id is not null then private.move_ocpp_end(charger, wrong, right_one) else '[]' end;
 end $$;
 
 -- Ends what a later start at the connector left open: its last reading is its end. Returns the sessions.
