@@ -12745,7 +12745,7 @@ as $$
     ('AM02', 'none', 'the amount is more than the bank allows'),
     ('AM04', 'none', 'our own account had too little money'),
     ('AM05', 'before', 'the bank had this order before'),
-    ('AM09', 'none', 'the amount is not the one that was agreed'),
+    ('AM09', 'none', 'the amount is wrong'),
     ('AM10', 'none', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
@@ -16286,7 +16286,7 @@ begin
                                 where o.partner_id = i.partner_id and o.year = i.year)
              group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
   perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
-  -- the service's claim to their VAT is as old; what of it the partner was not paid stays owed
+  -- the service's claim to their VAT goes too; we still owe the partner what it was not paid
   for tenant, postings in
     select i.partner_id, array_agg(private.euro_posting('closed:invoice:' || i.id, i.vat, 'closed', i.partner_id,
                                                         'input_vat', private.people_tenant()))
@@ -20709,8 +20709,8 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not '
-  'tell what they are; models: [{id, name}] to choose from.';
+  'models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'connected and did not tell their model. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -25454,7 +25454,7 @@ as $$
 declare
   dropped int;
 begin
-  -- the charger is locked first, as everywhere; one that is locked just told something
+  -- chargers are locked first, as everywhere; we skip one that is telling something now
   with silent as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t
@@ -26578,7 +26578,7 @@ begin
   return known;
 end $$;
 
--- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
+-- Whether values begin a transaction whose start never came. Values that a charger sends after its stop begin none.
 create function private.begins_by_values(before core.ocpp_transactions, named text, wh bigint) returns boolean
 language sql immutable
 return before.id is null

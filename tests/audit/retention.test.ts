@@ -44,6 +44,17 @@ const dryRun = async (): Promise<Record<string, number>> => {
   return Object.fromEntries(kinds.map(({ kind, rows }: { kind: string; rows: number }) => [kind, rows]));
 };
 const run = () => world.done("retention run --yes");
+/** Lets partner A have invoices. */
+async function withCompany(other: PayoutWorld): Promise<void> {
+  await other.done("partner set partner-a --vat-regime regular");
+  await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
+    name: "Laadpunt B.V.",
+    vat: "NL001234567B01",
+    street: "Kade",
+    house_number: "1",
+    city: "Breda",
+  });
+}
 
 test("contract §3 nothing of 2026 is deleted until 1 January 2033, and what was is named before it is", async () => {
   await world.sold([10, 20, 4]);
@@ -167,14 +178,7 @@ test("contract §3 what is kept stays whole: a later sale of the year with its o
   try {
     const years = (ran: { kinds: { kind: string; rows: number }[] }) =>
       Object.fromEntries(ran.kinds.map(({ kind, rows }) => [kind, rows]));
-    await other.done("partner set partner-a --vat-regime regular");
-    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
-      name: "Laadpunt B.V.",
-      vat: "NL001234567B01",
-      street: "Kade",
-      house_number: "1",
-      city: "Breda",
-    });
+    await withCompany(other);
     const [customer] = await other.sold([100]);
     const pay = async () => {
       const { batch_id } = await other.exported();
@@ -235,14 +239,7 @@ test("contract §3 what is kept stays whole: a later sale of the year with its o
 test("contract §3 an invoice keeps both its credit notes, and a quarter that is kept is not told again", async () => {
   const other = await createPayoutWorld();
   try {
-    await other.done("partner set partner-a --vat-regime regular");
-    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
-      name: "Laadpunt B.V.",
-      vat: "NL001234567B01",
-      street: "Kade",
-      house_number: "1",
-      city: "Breda",
-    });
+    await withCompany(other);
     const { id } = other.partnerA;
     const iban = sealIban(other.environment, id, "NL20INGB0001234567");
     await other.row(
@@ -301,14 +298,7 @@ test("contract §3 an invoice keeps both its credit notes, and a quarter that is
 test("contract §3 a tenant whose only document is one invoice agrees after it is gone", async () => {
   const other = await createPayoutWorld();
   try {
-    await other.done("partner set partner-a --vat-regime regular");
-    await other.row("update core.partners set company = company || $1 where slug = 'partner-a'", {
-      name: "Laadpunt B.V.",
-      vat: "NL001234567B01",
-      street: "Kade",
-      house_number: "1",
-      city: "Breda",
-    });
+    await withCompany(other);
     const person = await addChargingPerson(other);
     await other.row("select private.reserve_customer($1, $2, 'manual')", person.id, other.partnerA.id);
     await other.row("update core.attributions set attached_month = '2026-02-01'");

@@ -27,7 +27,7 @@ const SEEN_AT_ONCE = 1_000;
 const MOST_WAITING_MS = 300_000;
 /** Connections are closed no faster than a gateway admits them again. */
 const CLOSE_EVERY_MS = 20;
-/** Connections of one charger: its own, and mirrors. Of more, the one that was silent for the longest is closed. */
+/** A charger has at most this many connections, its own and mirrors. A further one closes the longest silent of them. */
 const MOST_LINES = 4;
 
 export type Gateway = {

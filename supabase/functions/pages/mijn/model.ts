@@ -221,7 +221,7 @@ const Mandates = z.object({
 });
 export type Mandates = z.output<typeof Mandates>;
 
-/** `mid_unknown` has the chargers of which nobody knows yet whether they have a MID meter, `model_unknown` those that did not tell what they are. */
+/** `mid_unknown`: chargers whose meter nobody judged yet. `model_unknown`: chargers that connected and did not tell their model. */
 const Chargers = z.object({
   email: z.string(),
   accounts: z.array(Account),

@@ -23,7 +23,7 @@ as $$
     ('AM02', 'none', 'the amount is more than the bank allows'),
     ('AM04', 'none', 'our own account had too little money'),
     ('AM05', 'before', 'the bank had this order before'),
-    ('AM09', 'none', 'the amount is not the one that was agreed'),
+    ('AM09', 'none', 'the amount is wrong'),
     ('AM10', 'none', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),

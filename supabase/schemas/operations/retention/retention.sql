@@ -135,7 +135,7 @@ begin
                                 where o.partner_id = i.partner_id and o.year = i.year)
              group by 1, 2 order by 2, 1 limit size) y on y.partner_id = i.partner_id and y.year = i.year);
   perform private.require_agreement(t.id) from (select distinct i.partner_id as id from unnest(gone) i) t;
-  -- the service's claim to their VAT is as old; what of it the partner was not paid stays owed
+  -- the service's claim to their VAT goes too; we still owe the partner what it was not paid
   for tenant, postings in
     select i.partner_id, array_agg(private.euro_posting('closed:invoice:' || i.id, i.vat, 'closed', i.partner_id,
                                                         'input_vat', private.people_tenant()))

@@ -81,8 +81,8 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'models}. mid_unknown has the ids of chargers nobody judged yet, model_unknown of those that connected and did not '
-  'tell what they are; models: [{id, name}] to choose from.';
+  'models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'connected and did not tell their model. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -16,7 +16,7 @@ as $$
 declare
   dropped int;
 begin
-  -- the charger is locked first, as everywhere; one that is locked just told something
+  -- chargers are locked first, as everywhere; we skip one that is telling something now
   with silent as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t

@@ -560,7 +560,7 @@ begin
   return known;
 end $$;
 
--- Whether values begin a transaction whose start never came. Not those that a charger sends on after its stop.
+-- Whether values begin a transaction whose start never came. Values that a charger sends after its stop begin none.
 create function private.begins_by_values(before core.ocpp_transactions, named text, wh bigint) returns boolean
 language sql immutable
 return before.id is null

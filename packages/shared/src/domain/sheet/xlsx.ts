@@ -280,7 +280,7 @@ function numberText(value: number, digits: number): string {
   return Number.isInteger(value) && value >= 0 ? String(value).padStart(digits, "0") : String(value);
 }
 
-/** Days from which a time without a day is that of a date, and no duration. */
+/** A cell of this many days or more is a date; with fewer it may be a duration. */
 const LONGEST = 1000;
 
 /** Hours, also above 24, minutes and seconds. */

@@ -136,7 +136,7 @@ class Columns {
       .sort((one, other) => this.#weakness(one) - this.#weakness(other));
   }
 
-  /** Times of the place come before those that may be UTC. */
+  /** A column of local times is read before one that may be UTC. */
   #weakness(place: number): number {
     const heading = this.headings[place];
     return Number(heading?.isWeak) - Number(heading?.isLocal);
