@@ -135,10 +135,13 @@ async function endedDatabase(keepClock: boolean): Promise<Kept | undefined> {
   for (let database = ended.pop(); database; database = ended.pop()) {
     const { admin, clients } = database;
     database.lives -= 1;
-    if (database.lives > 0 && (await renew(admin, origin, keepClock).catch(() => false))) {
-      await Promise.all(
+    // a connection that nobody used for a minute may be closing: then a new copy
+    const asNew = async (from: Origin) =>
+      (await renew(admin, from, keepClock)) &&
+      (await Promise.all(
         [...clients].map((client) => client.query("reset session authorization; reset role; reset all")),
-      );
+      ));
+    if (database.lives > 0 && (await asNew(origin).catch(() => false))) {
       database.file = testPath;
       return database;
     }
