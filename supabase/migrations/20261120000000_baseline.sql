@@ -1935,6 +1935,7 @@ create table core.chargers (
   counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
   ocpp_mirror_hash   bytea,
+  booted_as          text,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -1946,6 +1947,7 @@ create table core.chargers (
                                         else owner_id = user_id end),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_booted_as_shape check (booted_as ~ '^[^[:space:]a-z]{1,64}$'),
   constraint chargers_nickname_length check (length(nickname) between 1 and 100),
   constraint chargers_connection_type_known
     check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
@@ -1978,12 +1980,16 @@ comment on column core.chargers.ocpp_password_hash is
 comment on column core.chargers.ocpp_mirror_hash is
   'SHA-256 of the 160 random bits in the address of a mirror: another back office that sends us a copy. Only the '
   'gateway checks it.';
+comment on column core.chargers.booted_as is
+  'The serial number of its last BootNotification, where serial_number is another one or none. It is reserved as well.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the registrations of a charger, across tenants
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
+-- serves: charger_claimed and the registrations of a charger, by what it booted as
+create index chargers_booted on core.chargers (brand, booted_as) where booted_as is not null;
 -- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
 create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
     where status = 'active';
@@ -11503,14 +11509,16 @@ begin
                                           where y.reason is null) end,
              'unpayable', private.unpayable(array(select (k.p).id from known k where k.begun or partner is not null),
                                             wanted),
+             'conflicts', (select count(*) from private.charger_conflicts() c
+                            where c.reason = 'other_brand'),
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts the partners '
-  'that '
-  'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
-  'unpayable: who cannot be, with the reason. No personal data.';
+  'unpayable, conflicts, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts '
+  'the partners that delivered and booked nothing. conflicts: pairs of chargers that both count and may be one. '
+  'payable: whether anybody can be paid now, null where no partner waits for that. unpayable: who cannot be, with the '
+  'reason. No personal data.';
 
 -- supabase/schemas/money/bookings/submit.sql
 
@@ -20739,6 +20747,7 @@ begin
          counts_from = private.succeed_charger(model.brand, serial)
    where h.partner_id = charger.partner_id and h.id = charger.id
   returning * into charger;
+  perform private.take_boot_serial(charger, charger.booted_as);
   perform private.audit('charger.identified', charger.id);
   perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
   perform private.advance_registration(charger.account_id, true);
@@ -22787,6 +22796,11 @@ begin
                 or i.ended_at > h.counts_until + interval '1 day'
                 or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
                         then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+                -- the same request may bring both
+                or i.ended_at > h.counts_until and exists (
+                     select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
+                      where r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+                        and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end
@@ -24426,7 +24440,8 @@ as $$
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h
-    where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+    where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
       and h.status = 'removed' and h.counts_until is null
     order by h.id for no key update;
   update core.chargers h
@@ -24449,10 +24464,12 @@ begin
             where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
               and s.started_at > h.removed_at - interval '31 days'))
          else '-infinity' end
-   where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+   where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
      and h.status = 'removed' and h.counts_until is null;
   return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
-           where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+           where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
              and h.status = 'removed');
 end $$;
 comment on function private.succeed_charger(text, text) is
@@ -25994,25 +26011,38 @@ comment on function ops.charger_story(jsonb) is
   'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, transactions: '
   'the newest by OCPP, changes}.';
 
+-- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
+-- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
+-- other_brand: both have the serial number, under two brands, and both count.
+create function private.charger_conflicts()
+returns table (charger_id uuid, brand text, serial_number text, reason text, held_by uuid, since timestamptz)
+language sql stable
+as $$
+  select h.id, h.brand, h.booted_as, 'booted_as', o.id, l.booted_at
+    from core.chargers h
+    join core.chargers o on o.brand = h.brand and h.booted_as in (o.serial_number, o.booted_as) and o.status = 'active'
+                       and o.id <> h.id
+    join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
+   where h.status = 'active' and h.counts_from = 'infinity' and o.counts_from is distinct from 'infinity'
+  union all
+  select h.id, h.brand, h.serial_number, 'other_brand', o.id, h.created_at
+    from core.chargers h
+    join core.chargers o on o.serial_number = h.serial_number and o.brand <> h.brand and o.status = 'active'
+   where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+$$;
+
 create function ops.charger_conflicts(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('conflicts', coalesce(json_agg(json_build_object(
-           'charger_id', c.charger_id, 'brand', c.brand, 'serial_number', c.serial_number, 'held_by', c.held_by,
-               'booted_at', private.iso(c.booted_at))
-           order by c.booted_at desc, c.charger_id), '[]'))
-    from (select h.id as charger_id, h.brand, o.serial_number, o.id as held_by, l.booted_at
-            from core.ocpp_links l
-            join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id and h.status = 'active'
-            join core.chargers o
-              on o.partner_id = any (array(select p.id from core.partners p)) and o.brand = h.brand
-                  and o.serial_number = private.boot_serial(l.boot)
-             and o.status = 'active' and o.id <> h.id
-           order by l.booted_at desc, h.id limit (input ->> 'limit')::int) c
+           'charger_id', c.charger_id, 'brand', c.brand, 'serial_number', c.serial_number, 'reason', c.reason,
+           'held_by', c.held_by, 'since', private.iso(c.since)) order by c.since desc, c.charger_id), '[]'))
+    from (select * from private.charger_conflicts() f
+           order by f.since desc, f.charger_id limit (input ->> 'limit')::int) c
 $$;
 comment on function ops.charger_conflicts(jsonb) is
-  'Chargers whose BootNotification tells a serial number that another charger has, newest boot first: {limit} to '
-  '{conflicts: [{charger_id, brand, serial_number, held_by, booted_at}]}.';
+  'Chargers that two registrations may have, latest first: {limit} to {conflicts: [{charger_id, brand, serial_number, '
+  'reason: booted_as | other_brand, held_by, since}]}.';
 
 -- supabase/schemas/sources/ocpp/take.sql
 
@@ -26629,32 +26659,31 @@ begin
   perform private.take_boot_serial(charger, serial);
 end $$;
 
--- Gives a charger the serial number that it named, if it has none. While another active registration has that number,
--- the sessions of this one are other_registration: counts_from is infinity.
+-- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
+-- active registration has that number, the sessions of this one are other_registration: counts_from is infinity.
 create function private.take_boot_serial(charger core.chargers, serial text) returns void
 language plpgsql
 as $$
 declare
   since timestamptz := charger.counts_from;
+  own   text        := charger.serial_number;
 begin
-  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true
-     or serial = charger.serial_number and since is distinct from 'infinity' then
+  if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
     return;
-  elsif serial = charger.serial_number then
-    -- it named another's number for a time
-    since := private.succeed_charger(charger.brand, serial);
-  elsif not private.reserve_serial_number(charger.brand, serial) then
+  elsif charger.brand is null then
+    -- until its model is known
+    null;
+  elsif not private.reserve_serial_number(charger.brand, serial, charger.id) then
     since := 'infinity';
-  elsif charger.serial_number is null then
-    since := private.succeed_charger(charger.brand, serial);
-  elsif since = 'infinity' then
-    since := private.succeed_charger(charger.brand, charger.serial_number);
+  elsif own is null or since = 'infinity' or charger.booted_as is distinct from nullif(serial, own) then
+    own := coalesce(own, serial);
+    -- both numbers are this charger's, whoever had it by one of them
+    since := greatest(private.succeed_charger(charger.brand, serial), private.succeed_charger(charger.brand, own));
   end if;
   update core.chargers h
-     set counts_from = since,
-         serial_number = case when since = 'infinity' then h.serial_number else coalesce(h.serial_number, serial) end
+     set counts_from = since, serial_number = own, booted_as = nullif(serial, own)
    where h.partner_id = charger.partner_id and h.id = charger.id
-     and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
+     and (h.counts_from, h.serial_number, h.booted_as) is distinct from (since, own, nullif(serial, own));
 end $$;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
@@ -27202,18 +27231,24 @@ comment on function private.note_refused_password(text) is
   'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
   'knows whose charger it is.';
 
-create function private.charger_taken(brand text, serial_number text) returns boolean
+create function private.charger_taken(brand text, serial_number text, but uuid default null) returns boolean
 language plpgsql stable security definer
 as $$
 begin
   return exists (select from core.chargers h
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number
-                      and h.status = 'active');
+                      and h.status = 'active' and h.id is distinct from but)
+      -- it connected, and said so itself
+      or exists (select from core.chargers h
+                  where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
+                      and h.status = 'active' and h.id is distinct from but
+                      and h.counts_from is distinct from 'infinity');
 end $$;
-comment on function private.charger_taken(text, text) is
-  'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
+comment on function private.charger_taken(text, text, uuid) is
+  'Whether another charger than this one is active on some account, by its serial number or as what it booted. '
+  'Definer, because it looks across tenants; the answer names none.';
 
-create function private.reserve_serial_number(brand text, serial_number text) returns boolean
+create function private.reserve_serial_number(brand text, serial_number text, but uuid default null) returns boolean
 language plpgsql
 as $$
 begin
@@ -27221,11 +27256,11 @@ begin
     return true;
   end if;
   perform private.lock('serial_number', brand || ' ' || serial_number);
-  return not private.charger_taken(brand, serial_number);
+  return not private.charger_taken(brand, serial_number, but);
 end $$;
-comment on function private.reserve_serial_number(text, text) is
-  'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
-  'wait. Call this before storing an active charger.';
+comment on function private.reserve_serial_number(text, text, uuid) is
+  'Whether a serial number of a brand is free for a charger. Reserves it until the transaction ends: other callers '
+  'wait. Call this before storing an active charger. A charger that has it already is named in but.';
 
 -- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
 -- differ. The person's chargers are locked.

@@ -592,6 +592,21 @@ describe("§2 a session and its charger's names", () => {
       expect(await months()).toEqual(["2026-04 50 1"]);
     });
 
+    test("a charge over the border of two registrations counts once, also when one request brings both", async () => {
+      const serial_number = `both${count}`;
+      const before = await register({ serial_number });
+      const by = (id: string, fields: object) => session({ charger_id: id, external_ref: undefined, ...fields });
+      await deliver([by(before, { session_id: "first", ...at(11) })]);
+      await world.post("/v1/chargers:remove", { charger_id: before }, token);
+      await world.row("update core.chargers set removed_at = '2026-04-02T10:00:00Z' where id = $1", before);
+      const after = await register({ serial_number });
+      const { results } = await deliver([
+        by(before, { session_id: "x", started_at: "2026-04-02T09:58:00Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),
+        by(after, { session_id: "y", started_at: "2026-04-02T10:00:30Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),
+      ]);
+      expect(results).toMatchObject([{ flags: ["other_registration"] }, { flags: [], counted: true }]);
+    });
+
     test("who removed a charger moves the next one's begin by a day at most", async () => {
       const serial_number = `border${count}`;
       const before = await register({ serial_number });

@@ -679,7 +679,10 @@ describe("contract §6 what a charger is", () => {
     await tell(boot("ace0200"), boot("ace0200"));
     expect((await operator("charger conflicts")).json).toEqual({
       conflicts: [
-        { charger_id: link.charger_id, brand: "Alfen", serial_number: "ACE0200", held_by: first, booted_at: NOTED },
+        {
+          ...{ charger_id: link.charger_id, brand: "Alfen", serial_number: "ACE0200" },
+          ...{ reason: "booted_as", held_by: first, since: NOTED },
+        },
       ],
     });
     const story = await operator(`charger story ${first}`);
@@ -714,6 +717,45 @@ describe("contract §6 what a charger is", () => {
     expect(await since()).toEqual({ counts_from: "infinity" });
     await tell(boot("ACE 0301"));
     expect(await since()).toEqual({ counts_from: null });
+  });
+
+  test("attack: what a charger boots as is taken, whichever serial number it was registered by", async () => {
+    const first = link.charger_id;
+    const stands = () =>
+      world.row("select serial_number, booted_as, counts_from::text from core.chargers where id = $1", link.charger_id);
+    await tell(boot("ACE 0400"), boot("ACE 0499"));
+    expect(await stands()).toEqual({ serial_number: "ACE0400", booted_as: "ACE0499", counts_from: null });
+    const taken = (brand: string) =>
+      world.row("select private.charger_taken($1, 'ACE0499') as taken", brand).then(({ taken }) => taken);
+    expect([await taken("Alfen"), await taken("Easee")]).toEqual([true, false]);
+
+    const { body } = await world.post("/chargers", { nickname: "Twee", connection_type: "ocpp" }, await user.token());
+    credentials = { identity: body.ocpp.identity, password: body.ocpp.password };
+    link = await connect();
+    await tell(boot("ACE 0499"));
+    expect(await stands()).toEqual({ serial_number: null, booted_as: "ACE0499", counts_from: "infinity" });
+    const conflicts = async () =>
+      (await operatorOf(world.database)("charger conflicts")).json.conflicts.filter(
+        ({ charger_id }: { charger_id: string }) => charger_id === link.charger_id,
+      );
+    expect(await conflicts()).toMatchObject([{ reason: "booted_as", held_by: first }]);
+    // the first goes, and leaves the time since
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = '2026-08-15T11:00Z' where id = $1",
+      first,
+    );
+    await world.row(
+      `insert into core.charger_months (partner_id, charger_id, owner_id, month, sessions, wh)
+       select partner_id, id, owner_id, '2026-08-01', 1, 1000 from core.chargers where id = $1`,
+      first,
+    );
+    await tell(boot("ACE 0499"));
+    expect(await stands()).toEqual({
+      serial_number: "ACE0499",
+      booted_as: null,
+      counts_from: expect.stringContaining("2026-08-15"),
+    });
+    expect(await conflicts()).toEqual([]);
   });
 });
 

@@ -485,11 +485,15 @@ describe("§4.4 chargers of a person's own", () => {
         })
       ).status,
     ).toBe(404);
+    await world.row("update core.chargers set booted_as = 'BOOTED1' where id = $1", id);
     expect(await choose(models[0] ?? "", " mirror 1")).toContain("Merk en model zijn bewaard.");
-    expect(await world.row("select catalog_charger_id, serial_number from core.chargers where id = $1", id)).toEqual({
-      catalog_charger_id: models[0],
-      serial_number: "MIRROR1",
-    });
+    expect(
+      await world.row(
+        `select catalog_charger_id, serial_number, private.charger_taken(brand, 'MIRROR1') as chosen,
+                private.charger_taken(brand, 'BOOTED1') as told from core.chargers where id = $1`,
+        id,
+      ),
+    ).toEqual({ catalog_charger_id: models[0], serial_number: "MIRROR1", chosen: true, told: true });
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain("heeft ons merk en model niet gemeld");
     await world.row("update core.chargers set latest_meter_wh = 12345, mid_eligible = false where id = $1", id);
     const heard = (await ask(mijn(world, "/chargers"))).text;

@@ -164,6 +164,7 @@ test("what no two tenants may have", async () => {
   for (const [call, index] of [
     ["private.reserve_ean('871687010000000008')", "connections_active_ean by ean_code"],
     ["private.reserve_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
+    ["private.charger_taken('Alfen', 'X')", "chargers_booted by brand, booted_as"],
     [
       "private.charger_by_credentials('X', sha256('x'))",
       "chargers_active_ocpp_identity by ocpp_identity, ocpp_password_hash",

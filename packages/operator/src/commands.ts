@@ -368,11 +368,14 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "charger conflicts",
-    summary: "List chargers that report a serial number that another charger has, newest boot first",
+    summary: "List chargers that may be registered twice, latest first",
+    details:
+      "booted_as: the charger told the serial number of another, so its sessions do not count. other_brand: two " +
+      "chargers have one serial number under two brands, and both count.",
     example: "charger conflicts",
     takes: [limit(50)],
     ops: "charger_conflicts",
-    view: list("conflicts", "charger_id brand serial_number held_by booted_at"),
+    view: list("conflicts", "charger_id brand serial_number reason held_by since"),
   },
   {
     name: "charging parked",

@@ -73,7 +73,8 @@ function cannotBePaid(unpayable: Unpayable[]): string[] {
   ];
 }
 
-export function showQuarter({ quarter, over, last_day, partners, payable, unpayable, without }: OpsAnswer): string {
+export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsAnswer): string {
+  const { payable, unpayable, conflicts, without } = rest;
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
   const steps = rows.map(({ partner_slug, next }) =>
     next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
@@ -94,6 +95,11 @@ export function showQuarter({ quarter, over, last_day, partners, payable, unpaya
       ? `Next\n${typed.map((command) => `  npm run -s operator -- ${command}`).join("\n")}`
       : "Nothing to type now.",
     ...(payable === false ? ["Nobody can be paid now: `payout prepare` says why."] : []),
+    ...(Number(conflicts) > 0
+      ? [
+          `${count(Number(conflicts), "pair")} of chargers may be one, counted twice: see \`charger conflicts\` before you book.`,
+        ]
+      : []),
     ...cannotBePaid((unpayable ?? []) as Unpayable[]),
   ].join("\n\n");
 }

@@ -44,18 +44,24 @@ comment on function private.note_refused_password(text) is
   'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
   'knows whose charger it is.';
 
-create function private.charger_taken(brand text, serial_number text) returns boolean
+create function private.charger_taken(brand text, serial_number text, but uuid default null) returns boolean
 language plpgsql stable security definer
 as $$
 begin
   return exists (select from core.chargers h
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number
-                      and h.status = 'active');
+                      and h.status = 'active' and h.id is distinct from but)
+      -- it connected, and said so itself
+      or exists (select from core.chargers h
+                  where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
+                      and h.status = 'active' and h.id is distinct from but
+                      and h.counts_from is distinct from 'infinity');
 end $$;
-comment on function private.charger_taken(text, text) is
-  'Whether a charger is active on some account. Definer, because it looks across tenants; the answer names none.';
+comment on function private.charger_taken(text, text, uuid) is
+  'Whether another charger than this one is active on some account, by its serial number or as what it booted. '
+  'Definer, because it looks across tenants; the answer names none.';
 
-create function private.reserve_serial_number(brand text, serial_number text) returns boolean
+create function private.reserve_serial_number(brand text, serial_number text, but uuid default null) returns boolean
 language plpgsql
 as $$
 begin
@@ -63,11 +69,11 @@ begin
     return true;
   end if;
   perform private.lock('serial_number', brand || ' ' || serial_number);
-  return not private.charger_taken(brand, serial_number);
+  return not private.charger_taken(brand, serial_number, but);
 end $$;
-comment on function private.reserve_serial_number(text, text) is
-  'Whether a serial number of a brand is free for a new charger. Reserves it until the transaction ends: other callers '
-  'wait. Call this before storing an active charger.';
+comment on function private.reserve_serial_number(text, text, uuid) is
+  'Whether a serial number of a brand is free for a charger. Reserves it until the transaction ends: other callers '
+  'wait. Call this before storing an active charger. A charger that has it already is named in but.';
 
 -- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
 -- differ. The person's chargers are locked.

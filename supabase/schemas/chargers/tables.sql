@@ -27,6 +27,7 @@ create table core.chargers (
   counts_until       timestamptz,
   ocpp_refused_at    timestamptz,
   ocpp_mirror_hash   bytea,
+  booted_as          text,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -38,6 +39,7 @@ create table core.chargers (
                                         else owner_id = user_id end),
   constraint chargers_catalog_charger_id_fkey foreign key (catalog_charger_id) references core.charger_models (id),
   constraint chargers_serial_number_shape check (serial_number ~ '^[^[:space:]a-z]{1,64}$'),
+  constraint chargers_booted_as_shape check (booted_as ~ '^[^[:space:]a-z]{1,64}$'),
   constraint chargers_nickname_length check (length(nickname) between 1 and 100),
   constraint chargers_connection_type_known
     check (connection_type in ('easee', 'wallbox', 'zaptec', 'enphase', 'ocpp', 'smappee', 'v2c', 'other')),
@@ -70,12 +72,16 @@ comment on column core.chargers.ocpp_password_hash is
 comment on column core.chargers.ocpp_mirror_hash is
   'SHA-256 of the 160 random bits in the address of a mirror: another back office that sends us a copy. Only the '
   'gateway checks it.';
+comment on column core.chargers.booted_as is
+  'The serial number of its last BootNotification, where serial_number is another one or none. It is reserved as well.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
 create unique index chargers_active_serial on core.chargers (brand, serial_number) where status = 'active';
 -- serves: the registrations of a charger, across tenants
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
+-- serves: charger_claimed and the registrations of a charger, by what it booted as
+create index chargers_booted on core.chargers (brand, booted_as) where booted_as is not null;
 -- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
 create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
     where status = 'active';

@@ -165,11 +165,13 @@ begin
                                           where y.reason is null) end,
              'unpayable', private.unpayable(array(select (k.p).id from known k where k.begun or partner is not null),
                                             wanted),
+             'conflicts', (select count(*) from private.charger_conflicts() c
+                            where c.reason = 'other_brand'),
              'without', (select count(*) from known k where not k.begun and partner is null)));
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
-  'unpayable, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts the partners '
-  'that '
-  'delivered and booked nothing. payable: whether anybody can be paid now, null where no partner waits for that. '
-  'unpayable: who cannot be, with the reason. No personal data.';
+  'unpayable, conflicts, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts '
+  'the partners that delivered and booked nothing. conflicts: pairs of chargers that both count and may be one. '
+  'payable: whether anybody can be paid now, null where no partner waits for that. unpayable: who cannot be, with the '
+  'reason. No personal data.';

@@ -111,6 +111,7 @@ begin
          counts_from = private.succeed_charger(model.brand, serial)
    where h.partner_id = charger.partner_id and h.id = charger.id
   returning * into charger;
+  perform private.take_boot_serial(charger, charger.booted_as);
   perform private.audit('charger.identified', charger.id);
   perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
   perform private.advance_registration(charger.account_id, true);

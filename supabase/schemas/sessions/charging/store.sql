@@ -113,6 +113,11 @@ begin
                 or i.ended_at > h.counts_until + interval '1 day'
                 or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
                         then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+                -- the same request may bring both
+                or i.ended_at > h.counts_until and exists (
+                     select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
+                      where r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+                        and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
          case when 'withdrawn' = any (s.flags) and i.source not in ('api', 'file') then 'withdrawn' end

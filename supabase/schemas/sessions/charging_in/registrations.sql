@@ -6,7 +6,8 @@ as $$
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h
-    where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+    where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
       and h.status = 'removed' and h.counts_until is null
     order by h.id for no key update;
   update core.chargers h
@@ -29,10 +30,12 @@ begin
             where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
               and s.started_at > h.removed_at - interval '31 days'))
          else '-infinity' end
-   where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+   where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
      and h.status = 'removed' and h.counts_until is null;
   return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
-           where h.brand = succeed_charger.brand and h.serial_number = succeed_charger.serial_number
+           where h.brand = succeed_charger.brand
+     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
              and h.status = 'removed');
 end $$;
 comment on function private.succeed_charger(text, text) is

@@ -38,22 +38,35 @@ comment on function ops.charger_story(jsonb) is
   'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, transactions: '
   'the newest by OCPP, changes}.';
 
+-- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
+-- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
+-- other_brand: both have the serial number, under two brands, and both count.
+create function private.charger_conflicts()
+returns table (charger_id uuid, brand text, serial_number text, reason text, held_by uuid, since timestamptz)
+language sql stable
+as $$
+  select h.id, h.brand, h.booted_as, 'booted_as', o.id, l.booted_at
+    from core.chargers h
+    join core.chargers o on o.brand = h.brand and h.booted_as in (o.serial_number, o.booted_as) and o.status = 'active'
+                       and o.id <> h.id
+    join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
+   where h.status = 'active' and h.counts_from = 'infinity' and o.counts_from is distinct from 'infinity'
+  union all
+  select h.id, h.brand, h.serial_number, 'other_brand', o.id, h.created_at
+    from core.chargers h
+    join core.chargers o on o.serial_number = h.serial_number and o.brand <> h.brand and o.status = 'active'
+   where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+$$;
+
 create function ops.charger_conflicts(input jsonb) returns json
 language sql stable security definer
 as $$
   select json_build_object('conflicts', coalesce(json_agg(json_build_object(
-           'charger_id', c.charger_id, 'brand', c.brand, 'serial_number', c.serial_number, 'held_by', c.held_by,
-               'booted_at', private.iso(c.booted_at))
-           order by c.booted_at desc, c.charger_id), '[]'))
-    from (select h.id as charger_id, h.brand, o.serial_number, o.id as held_by, l.booted_at
-            from core.ocpp_links l
-            join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id and h.status = 'active'
-            join core.chargers o
-              on o.partner_id = any (array(select p.id from core.partners p)) and o.brand = h.brand
-                  and o.serial_number = private.boot_serial(l.boot)
-             and o.status = 'active' and o.id <> h.id
-           order by l.booted_at desc, h.id limit (input ->> 'limit')::int) c
+           'charger_id', c.charger_id, 'brand', c.brand, 'serial_number', c.serial_number, 'reason', c.reason,
+           'held_by', c.held_by, 'since', private.iso(c.since)) order by c.since desc, c.charger_id), '[]'))
+    from (select * from private.charger_conflicts() f
+           order by f.since desc, f.charger_id limit (input ->> 'limit')::int) c
 $$;
 comment on function ops.charger_conflicts(jsonb) is
-  'Chargers whose BootNotification tells a serial number that another charger has, newest boot first: {limit} to '
-  '{conflicts: [{charger_id, brand, serial_number, held_by, booted_at}]}.';
+  'Chargers that two registrations may have, latest first: {limit} to {conflicts: [{charger_id, brand, serial_number, '
+  'reason: booted_as | other_brand, held_by, since}]}.';

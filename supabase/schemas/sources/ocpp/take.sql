@@ -611,32 +611,31 @@ begin
   perform private.take_boot_serial(charger, serial);
 end $$;
 
--- Gives a charger the serial number that it named, if it has none. While another active registration has that number,
--- the sessions of this one are other_registration: counts_from is infinity.
+-- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
+-- active registration has that number, the sessions of this one are other_registration: counts_from is infinity.
 create function private.take_boot_serial(charger core.chargers, serial text) returns void
 language plpgsql
 as $$
 declare
   since timestamptz := charger.counts_from;
+  own   text        := charger.serial_number;
 begin
-  if charger.brand is null or serial ~ '^[^[:space:]a-z]{1,64}$' is not true
-     or serial = charger.serial_number and since is distinct from 'infinity' then
+  if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
     return;
-  elsif serial = charger.serial_number then
-    -- it named another's number for a time
-    since := private.succeed_charger(charger.brand, serial);
-  elsif not private.reserve_serial_number(charger.brand, serial) then
+  elsif charger.brand is null then
+    -- until its model is known
+    null;
+  elsif not private.reserve_serial_number(charger.brand, serial, charger.id) then
     since := 'infinity';
-  elsif charger.serial_number is null then
-    since := private.succeed_charger(charger.brand, serial);
-  elsif since = 'infinity' then
-    since := private.succeed_charger(charger.brand, charger.serial_number);
+  elsif own is null or since = 'infinity' or charger.booted_as is distinct from nullif(serial, own) then
+    own := coalesce(own, serial);
+    -- both numbers are this charger's, whoever had it by one of them
+    since := greatest(private.succeed_charger(charger.brand, serial), private.succeed_charger(charger.brand, own));
   end if;
   update core.chargers h
-     set counts_from = since,
-         serial_number = case when since = 'infinity' then h.serial_number else coalesce(h.serial_number, serial) end
+     set counts_from = since, serial_number = own, booted_as = nullif(serial, own)
    where h.partner_id = charger.partner_id and h.id = charger.id
-     and (h.counts_from is distinct from since or h.serial_number is null and since is distinct from 'infinity');
+     and (h.counts_from, h.serial_number, h.booted_as) is distinct from (since, own, nullif(serial, own));
 end $$;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
