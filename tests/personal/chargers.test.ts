@@ -98,6 +98,7 @@ describe("§4.4 POST /chargers", () => {
     [{ ocpp_identity: ".." }, "ocpp_identity"],
     [{ ocpp_identity: "x".repeat(65) }, "ocpp_identity"],
     [{ ocpp_identity: "café" }, "ocpp_identity"],
+    [{ ocpp_identity: `NL-${"0aF5".repeat(10)}` }, "ocpp_identity"],
     [{ ocpp_identity: 5 }, "ocpp_identity"],
   ])("a charger of %j is refused with 400", async (fields, path) => {
     const { status, body } = await register(fields);

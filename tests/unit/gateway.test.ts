@@ -125,6 +125,8 @@ describe("who may connect", () => {
       `/xm/NL1-${PASSWORD.toUpperCase()}`,
       `/%30${PASSWORD.slice(1)}x`,
       `/m%2F${PASSWORD}`,
+      `/m/${PASSWORD.slice(1)}`,
+      `/ocpp/m/${PASSWORD.slice(20)}/NL1`,
     ])
       expect(identityOf(path)).toBeNull();
   });

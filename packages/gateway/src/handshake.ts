@@ -28,13 +28,15 @@ export const mirrorOf = (target: string) =>
 
 /** It may be a secret in the wrong place; identities are logged. */
 const SECRET = /[0-9a-f]{40}/i;
+/** The address of a mirror of which signs are missing. */
+const CUT_MIRROR = /(?:^|\/)m\/[0-9a-f]{16}/i;
 
 /** The last segment of the path that is not empty, decoded; null if there is none, or it is no identity of ours. */
 export function identityOf(target: string): string | null {
   const last = pathOf(target)
     .split("/")
     .findLast((segment) => segment !== "");
-  if (last === undefined) return null;
+  if (last === undefined || CUT_MIRROR.test(pathOf(target))) return null;
   try {
     const identity = decodeURIComponent(last);
     return /^[A-Za-z0-9*_=:+|@. -]{1,64}$/.test(identity) && !SECRET.test(identity) ? identity : null;

@@ -20,8 +20,8 @@ const Credentials = z.object({
   }),
 });
 
-/** The signs of OCPP 2.0.1, and spaces within; no address ends in one or two dots. */
-const IDENTITY = /^(?! |\.{1,2}$)[A-Za-z0-9*_=:+|@. -]{1,64}(?<! )$/;
+/** The signs of OCPP 2.0.1, and spaces within; no address ends in one or two dots. The gateway takes no secret for one. */
+const IDENTITY = /^(?! |\.{1,2}$|.*[0-9A-Fa-f]{40})[A-Za-z0-9*_=:+|@. -]{1,64}(?<! )$/;
 
 /** 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take. */
 const LONGEST = 40;
@@ -81,7 +81,10 @@ export const registerOwnCharger = endpoint(
           .meta({ description: "How it is connected", override: { type: "string", const: "ocpp" } }),
         ocpp_identity: z
           .string()
-          .regex(IDENTITY, "must be 1 to 64 letters, digits, spaces or * - _ = : + | @ .")
+          .regex(
+            IDENTITY,
+            "must be 1 to 64 letters, digits, spaces or * - _ = : + | @ ., without 40 hexadecimal digits in a row",
+          )
           .nullish()
           .transform((value) => value ?? null)
           .meta({ description: "How the charger identifies itself; generated if omitted" }),
