@@ -26412,7 +26412,7 @@ begin
     perform private.store_ocpp_transaction(known);
     return private.ocpp_session(charger, known);
   elsif said ->> 'clock' <> 'wrong' and not said ? 'waits' then
-    said := (said - 'evidence') #- '{readings,signed}' || '{"waits": true}';
+    said := (said - 'evidence') #- '{readings,signed}' || jsonb_build_object('waits', true, 'by_mirror', is_mirror);
     update core.ocpp_links l
        set waiting = case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0 else l.waiting end || said
      where l.partner_id = link.partner_id and l.charger_id = link.charger_id
@@ -26422,7 +26422,7 @@ begin
 end $$;
 
 -- The sessions of stops that waited, and whose transaction is known now.
-create function private.retry_waiting_ocpp(charger core.chargers, is_mirror boolean) returns jsonb
+create function private.retry_waiting_ocpp(charger core.chargers) returns jsonb
 language plpgsql
 as $$
 declare
@@ -26433,7 +26433,7 @@ declare
 begin
   select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   for stop in select w from jsonb_array_elements(link.waiting) w loop
-    item := private.stop_ocpp(charger, link, is_mirror or link.foreign_ids, stop);
+    item := private.stop_ocpp(charger, link, (stop ->> 'by_mirror')::boolean or link.foreign_ids, stop);
     if item is not null then
       items := items || item;
       update core.ocpp_links l
@@ -26783,7 +26783,7 @@ begin
     -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
-          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger, is_mirror) else '[]' end;
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end;
     for other in select e from jsonb_array_elements(ended) e loop
       if other ->> 'external_id' = item ->> 'external_id' then
         item := other;
