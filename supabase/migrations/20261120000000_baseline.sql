@@ -13166,6 +13166,27 @@ begin
   return 'rejected';
 end $$;
 
+-- Takes back what one person said of a batch and no second one repeated: that its file was refused, or that lines came
+-- back. Returns whether anything waited. The batch is locked.
+create function private.forget_asked(batch uuid) returns boolean
+language plpgsql
+as $$
+declare
+  lines int;
+begin
+  update core.payout_lines l set return_asked_by = null, return_asked_reason = null
+   where l.batch_id = batch and l.partner_id = any (array(select p.id from core.partners p))
+     and l.return_asked_by is not null and l.status <> 'failed';
+  get diagnostics lines = row_count;
+  update core.payout_batches b set reject_asked_by = null
+   where b.id = batch and b.reject_asked_by is not null and b.status <> 'rejected';
+  if not found and lines = 0 then
+    return false;
+  end if;
+  perform private.set_tenant(null), private.audit('payout.asked_undone', batch, jsonb_build_object('lines', lines));
+  return true;
+end $$;
+
 create function ops.payout_reject(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -13175,9 +13196,15 @@ declare
   batch   core.payout_batches;
   asked   text;
   outcome text;
+  undone  boolean;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
   batch := private.payout_batch_named(input);
+  if (input ->> 'undo')::boolean then
+    undone := private.forget_asked(batch.id);
+    select * into batch from core.payout_batches b where b.id = batch.id;
+    return json_build_object('changed', undone, 'outcome', 'undone', 'batch', private.payout_batch_row(batch));
+  end if;
   asked := batch.reject_asked_by;
   outcome := private.reject_batch(batch, login, reason);
   perform private.refuse_if('payout_had_before', outcome = 'had_before', json_build_object('batch', batch.id));
@@ -13189,8 +13216,9 @@ begin
                            'outcome', outcome, 'batch', private.payout_batch_row(batch));
 end $$;
 comment on function ops.payout_reject(jsonb) is
-  'The bank refused the file of a batch: {batch, reason} to {changed, outcome, batch}. outcome is waits until a second '
-  'login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed.';
+  'The bank refused the file of a batch: {batch, reason, undo} to {changed, outcome, batch}. outcome is waits until a '
+  'second login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed. undo '
+  'takes back what waits, of the batch or its lines.';
 
 -- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]

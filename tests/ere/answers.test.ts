@@ -297,6 +297,15 @@ describe("contract §3 payout answer", () => {
         outcome: "waits",
         batch: { status: "exported" },
       });
+    // it was another batch: whoever sees it takes it back
+    const undo = (await world.bram([...command, "--undo"])).json;
+    expect(undo).toMatchObject({
+      changed: true,
+      outcome: "undone",
+      batch: { status: "exported", reject_asked_by: null },
+    });
+    expect((await world.bram([...command, "--undo"])).json).toMatchObject({ changed: false });
+    await world.anna(command);
     const ran = await Promise.all(Array.from({ length: 10 }, () => world.bram(command)));
     expect(ran.filter(({ json }) => json.changed)).toHaveLength(1);
     expect(ran[0]?.json).toMatchObject({

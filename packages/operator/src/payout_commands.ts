@@ -248,12 +248,22 @@ export const PAYOUT_COMMANDS: Command[] = [
     details:
       "Needs a login of your own; another operator repeats the command. Then its money is payable again: no IBAN is " +
       "barred, and nobody is mailed. The next batch has a new date and a new message id. Refused once the bank booked " +
-      "a line of it.",
+      "a line of it. --undo takes back what waits for the second operator: this, or lines that payout answer and payout " +
+      "settle said came back.",
     example: 'payout reject 0b0d1e00-0000-4000-8000-000000000000 --reason "DT01, the day was a holiday"',
-    takes: [batch(), reason().makeOptionMandatory()],
-    ends: about("batch", "will be rejected, and its money will be in the balances again"),
+    takes: [
+      batch(),
+      reason().makeOptionMandatory(),
+      new Option("--undo", "take back what waits for a second operator; nothing else changes"),
+    ],
+    ends: (input) =>
+      input.undo
+        ? "What waits for a second operator in this batch will be taken back."
+        : about("batch", "will be rejected, and its money will be in the balances again")(input),
     ops: "payout_reject",
     view: ({ changed: isNew, outcome, batch }) => {
+      if (outcome === "undone")
+        return `${isNew ? "Taken back: nothing of it waits now." : "Nothing of it waited."}\n${fields(batch as Row)}`;
       const waits =
         outcome === "waits" ? "Another operator runs the same command; then its money is payable again." : "";
       const done = isNew ? "Rejected: its money is payable again." : "Nothing to change: it was so already.";

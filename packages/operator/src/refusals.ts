@@ -182,7 +182,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   payout_rejected: ({ batch }) => `The bank refused the file of batch ${batch}; its money is in the balances again.`,
   payout_waits: ({ batch }) =>
     `Somebody read that the bank refused batch ${batch}, or that a line of it came back. Another operator repeats that first: ` +
-    "payout answer with the same file, or payout reject.",
+    "payout answer with the same file, or payout reject (with --undo if the first was wrong).",
   payout_had_before: () =>
     "AM05 and DUPL say that the bank had the same order before, and pays that one. Nothing was changed; payout answer reads " +
     "from camt.053 or camt.054 what it paid.",
