@@ -75,25 +75,30 @@ test("contract §8 each step of a quarter, as a person reads it and as JSON", as
   expect(await read("figures list")).toMatch(/partner-a +2026 +0\.332694 +0\.42 /);
 
   const prepared = await read("payout prepare", "operator_anna");
-  expect(prepared).toMatch(/^Prepared\. Another person approves it\.\n/);
-  expect(prepared).toMatch(/ {2}amount_eur +16\.80\n/);
-  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  expect(prepared).toMatch(
+    /^Batch \S+ is prepared: 1 payment, € 16\.80 in all\.\nNext, another operator: payout approve /,
+  );
+  expect(prepared).not.toContain("minimum_eur");
+  const batch = /^Batch ([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
   expect(await read("payout prepare", "operator_anna")).toMatch(/^Nobody can be paid now\./);
   expect(await read(`payout show ${batch}`)).toMatch(
     columns("line_id", "reference", "payee", "partner_slug", "name", "iban"),
   );
-  expect(await read(`payout approve ${batch} --yes`, "operator_bram")).toMatch(/^Batch approved\.\n/);
+  expect(await read(`payout approve ${batch} --yes`, "operator_bram")).toMatch(
+    / is approved: [^\n]*\nNext: payout export /,
+  );
   const file = join(world.folder, "bank.xml");
   expect(await read(`payout export ${batch} --out ${file}`, "operator_anna")).toMatch(
-    /^Written to \/[^\n]*bank\.xml\.\n/,
+    /^Written to \/[^\n]*bank\.xml\. Send it to the bank\.\n[^\n]* is exported/,
   );
   expect(await read("payout list")).toMatch(/ exported +1 +16\.80 /);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^1 line paid, 0 failed\.\n/);
   expect(await read(`payout settle ${batch}`, "operator_anna")).toMatch(/^Nothing to change: it was so already\.\n/);
   // the ten characters on the statement, or the bank's EndToEndId: the id of the line without its dashes
   expect(await read(`payout show ${batch}`)).toMatch(
-    /^This batch is settled: 1 payment, € 16\.80 in all, 1 paid and 0 failed\.\n\n/,
+    /^Batch \S+ is settled: 1 payment, € 16\.80 in all, 1 paid and 0 failed\.\n\n/,
   );
+  expect(await read(`payout show ${batch} --verbose`)).toMatch(/\n {2}minimum_eur +5\.00\n/);
   const [line] = JSON.parse(await read(`payout show ${batch} --json`)).lines;
   expect(await read(`account show ${line.payee}`)).toMatch(
     /^Sanne de Vries, of partner-a, has 1 connection, a signed mandate and a balance of € 0\.00\.\n\n/,
@@ -168,7 +173,7 @@ test("contract §8 a decimal comma is refused, and a point asked for", async () 
 test("contract §8 payout approve names whom it pays before it asks, and asks nothing about what is approved", async () => {
   await world.sold([100, 33.33], { partner: world.partnerB });
   const prepared = await read("payout prepare", "operator_anna");
-  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  const batch = /^Batch ([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
   const approve = (options: string[], confirm: ((question: string) => Promise<boolean>) | null) =>
     operate(
       ["payout", "approve", batch, ...options],
@@ -205,7 +210,7 @@ test("contract §8 payout approve names whom it pays before it asks, and asks no
 test("contract §8 a file that cannot be written is said before anything is done for it; one for the bank is closed to others", async () => {
   await world.sold([100], { partner: world.partnerB });
   const prepared = await read("payout prepare", "operator_anna");
-  const batch = /batch_id +([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
+  const batch = /^Batch ([0-9a-f-]{36})/.exec(prepared)?.[1] ?? "";
   await read(`payout approve ${batch} --yes`, "operator_bram");
   const folder = join(world.folder, "folder");
   mkdirSync(folder);
@@ -216,7 +221,7 @@ test("contract §8 a file that cannot be written is said before anything is done
       expect.stringMatching(`^error: ${out} cannot be written \\((ENOENT|EISDIR)\\)\\.\n$`),
     ]);
   }
-  expect(await read(`payout show ${batch}`)).toMatch(/ {2}status +approved\n/);
+  expect(await read(`payout show ${batch}`)).toMatch(/ is approved: /);
   const there = join(world.folder, "there.xml");
   writeFileSync(there, "of yesterday");
   chmodSync(there, 0o644);

@@ -156,7 +156,7 @@ describe("contract §3 payout prepare", () => {
       partner_slug: "partner-a",
       amount_eur: 80,
       iban: "**** 3000",
-      iban_changed_at: "2026-08-15T11:00:00Z",
+      until: "2026-08-17T11:00:00Z",
     });
     expect(left_out[0]).toEqual({ reason: "iban_changed", payees: 2, amount_eur: 115 });
     expect((await world.linesOf(batch.batch_id)).map(({ payee }) => payee).sort()).toEqual(

@@ -34,6 +34,16 @@ describe("contract §8 a table on a terminal", () => {
     ]);
   });
 
+  test("contract §8 the points of numbers stand below each other, and without room columns of zeros go", () => {
+    const rows = [
+      { kwh: 3, ere: 1.25, failed: 0 },
+      { kwh: 12.345, ere: 10, failed: 0 },
+    ];
+    const drawn = (width: number) => onScreen({ width }, () => table(rows, ["kwh", "ere", "failed"])).split("\n");
+    expect(drawn(80)).toEqual(["   kwh    ere  failed", " 3       1.25       0", "12.345  10          0"]);
+    expect(drawn(15)).toEqual(["   kwh    ere", " 3       1.25", "12.345  10"]);
+  });
+
   test("contract §8 without room, columns without a value go, and the last ones go on below; nothing else is left out", () => {
     expect(drawn(80)).toEqual([
       "id                                    slug             kwh  amount_eur  status",

@@ -55,6 +55,8 @@ export type Command = {
    * has personal data or amounts.
    */
   writes?: { field: string; option: string };
+  /** Whether the view shows more if asked: option --verbose, which `details` reads. */
+  verbose?: true;
   /** Whether the answer reports a problem: exit code 1. */
   fails?: (answer: OpsAnswer) => boolean;
   /** Creates a secret, stores its hash, and shows it once. */

@@ -4,13 +4,38 @@ import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, titled, whole } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
 import { adopt, exportBatch, prepare, readAnswer } from "./payouts.ts";
-import { euro, fields, table } from "./text.ts";
+import { details, euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
 const reason = () => new Option("--reason <text>", "the reason, for the audit log; no personal data");
 
-const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed prepared_by prepared_at approved_by exported_at";
+const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed exported_at";
+
+/** What to type next of a batch, and who. */
+function nextStep({ batch_id, status, reject_asked_by }: Row): string[] {
+  if (status === "prepared") return [`Next, another operator: payout approve ${batch_id}`];
+  if (status === "approved")
+    return [`Next: payout export ${batch_id} --out <file>.xml, and send that file to the bank`];
+  if (status === "exported" && reject_asked_by !== null)
+    return [`${reject_asked_by} said that the bank refused it. Next, another operator: payout reject ${batch_id}`];
+  return status === "exported" ? ["Next, when the bank answers: payout answer --file <file of the bank>"] : [];
+}
+
+/** A batch in one sentence, and what to type next. All fields by --verbose. */
+function batchText(batch: Row): string {
+  const { batch_id, status, lines: payments, amount_eur, paid, failed } = batch;
+  const counts = Number(paid) + Number(failed) > 0 ? `, ${paid} paid and ${failed} failed` : "";
+  return (
+    [
+      `Batch ${batch_id} is ${status}: ${count(payments, "payment")}, ${euro(amount_eur)} in all${counts}.`,
+      ...nextStep(batch),
+    ].join("\n") + details(batch)
+  );
+}
 const LINE_COLUMNS = "line_id reference payee partner_slug name iban amount_eur status failed_reason parts";
+
+const batchChanged = ({ changed, batch }: OpsAnswer) =>
+  `${changed ? "" : "Nothing to change: it was so already.\n"}${batchText(batch as Row)}`;
 
 /** Why a payee is left out, and what helps. */
 const REASONS: Record<string, string> = {
@@ -32,10 +57,16 @@ const REASONS: Record<string, string> = {
 /** How many lines of a long list are shown. */
 const MOST_NAMED = 50;
 
+const DUTCH = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "Europe/Amsterdam",
+  ...({ weekday: "long", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const),
+});
+
 function prepared({ batch, left_out, payees }: OpsAnswer): string {
   const named = (payees as Row[]).filter(({ reason }) => reason !== "below_minimum");
+  const held = named.flatMap(({ until }) => (until ? [String(until)] : [])).sort();
   return [
-    batch ? `Prepared. Another person approves it.\n${fields(batch as Row)}` : "Nobody can be paid now.",
+    batch ? batchText(batch as Row) : "Nobody can be paid now.",
     ...((left_out as Row[]).length > 0
       ? [
           `Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"])}`,
@@ -43,25 +74,19 @@ function prepared({ batch, left_out, payees }: OpsAnswer): string {
         ]
       : []),
     ...(named.length > 0
-      ? [
-          table(named.slice(0, MOST_NAMED), [
-            "payee",
-            "partner_slug",
-            "amount_eur",
-            "reason",
-            "iban",
-            "iban_changed_at",
-          ]),
-        ]
+      ? [table(named.slice(0, MOST_NAMED), ["payee", "partner_slug", "amount_eur", "reason", "iban", "until"])]
       : []),
     ...(named.length > MOST_NAMED ? [`and ${named.length - MOST_NAMED} more; --json names all`] : []),
+    ...(held.length > 0
+      ? [`For whose IBAN is new: payout prepare, after ${DUTCH.format(new Date(held.at(-1) ?? ""))} (Amsterdam)`]
+      : []),
   ].join("\n\n");
 }
 
 function settled({ changed, paid, failed, batch, lines }: OpsAnswer): string {
   return [
     changed ? `${count(paid, "line")} paid, ${failed} failed.` : "Nothing to change: it was so already.",
-    ...(batch ? [fields(batch as Row)] : []),
+    ...(batch ? [batchText(batch as Row)] : []),
     ...((lines as Row[]).length > 0 ? [table(lines as Row[], LINE_COLUMNS.split(" "))] : []),
   ].join("\n");
 }
@@ -138,6 +163,7 @@ function toApprove(answer: OpsAnswer): string | undefined {
 export const PAYOUT_COMMANDS: Command[] = [
   {
     name: "payout prepare",
+    verbose: true,
     summary: "Prepare a batch of everyone who can be paid now, and name who cannot",
     details:
       "Needs IBAN_KEYS, and a login of your own. Pays every balance from the minimum on, to an IBAN stored for 48 " +
@@ -150,6 +176,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout show",
+    verbose: true,
     summary: "Show a batch and its lines, in the order of the file",
     details: "Shows personal data, so it leaves an audit row.",
     example: "payout show 0b0d1e00-0000-4000-8000-000000000000",
@@ -160,12 +187,8 @@ export const PAYOUT_COMMANDS: Command[] = [
     ],
     ops: "payout_show",
     view: ({ batch, lines }) => {
-      const { status, lines: payments, amount_eur, paid, failed } = batch as Row;
-      return [
-        `This batch is ${status}: ${count(payments, "payment")}, ${euro(amount_eur)} in all, ${paid} paid and ${failed} failed.`,
-        fields(batch as Row),
-        list("lines", LINE_COLUMNS)({ lines }),
-      ].join("\n\n");
+      const shown = lines as Row[];
+      return [batchText(batch as Row), list("lines", LINE_COLUMNS)({ lines: shown })].join("\n\n");
     },
   },
   {
@@ -188,6 +211,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout approve",
+    verbose: true,
     summary: "Approve a batch for the bank; not by the operator who prepared it",
     details:
       "Needs a login of your own. Names whom the batch pays before it asks, which leaves an audit row; payout show " +
@@ -197,19 +221,21 @@ export const PAYOUT_COMMANDS: Command[] = [
     looks: { ops: "payout_approve", view: toApprove },
     ends: about("batch", "will be paid as it is, once it is exported and sent to the bank"),
     ops: "payout_approve",
-    view: changed("batch", "Batch approved."),
+    view: batchChanged,
   },
   {
     name: "payout cancel",
+    verbose: true,
     summary: "Return the money of a batch to the balances, before it is exported",
     example: 'payout cancel 0b0d1e00-0000-4000-8000-000000000000 --reason "prepared too early"',
     takes: [batch(), reason().makeOptionMandatory()],
     ends: about("batch", "will be cancelled, and its money will be in the balances again"),
     ops: "payout_cancel",
-    view: changed("batch", "Batch cancelled."),
+    view: batchChanged,
   },
   {
     name: "payout export",
+    verbose: true,
     summary: "Write the file for the bank (SEPA, pain.001.001.09)",
     details:
       "Needs IBAN_KEYS, and the account it is paid from: PAYOUT_ACCOUNT_NAME, PAYOUT_ACCOUNT_IBAN, and " +
@@ -226,7 +252,7 @@ export const PAYOUT_COMMANDS: Command[] = [
     ops: "payout_export",
     perform: { also: ["payout_keep_file"], run: exportBatch },
     writes: { field: "xml", option: "out" },
-    view: ({ batch, file }) => `Written to ${file}.\n${fields(batch as Row)}`,
+    view: ({ batch, file }) => `Written to ${file}. Send it to the bank.\n${batchText(batch as Row)}`,
   },
   {
     name: "payout answer",
@@ -244,6 +270,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout reject",
+    verbose: true,
     summary: "Record that the bank refused the whole file of a batch",
     details:
       "Needs a login of your own; another operator repeats the command. Then its money is payable again: no IBAN is " +
@@ -263,11 +290,11 @@ export const PAYOUT_COMMANDS: Command[] = [
     ops: "payout_reject",
     view: ({ changed: isNew, outcome, batch }) => {
       if (outcome === "undone")
-        return `${isNew ? "Taken back: nothing of it waits now." : "Nothing of it waited."}\n${fields(batch as Row)}`;
+        return `${isNew ? "Taken back: nothing of it waits now." : "Nothing of it waited."}\n${batchText(batch as Row)}`;
       const waits =
         outcome === "waits" ? "Another operator runs the same command; then its money is payable again." : "";
       const done = isNew ? "Rejected: its money is payable again." : "Nothing to change: it was so already.";
-      return `${waits || done}\n${fields(batch as Row)}`;
+      return `${waits || done}\n${batchText(batch as Row)}`;
     },
   },
   {
@@ -286,6 +313,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout settle",
+    verbose: true,
     summary: "Record by hand what the bank did: paid a batch, or failed to pay lines",
     details:
       "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed. " +
@@ -306,6 +334,7 @@ export const PAYOUT_COMMANDS: Command[] = [
   },
   {
     name: "payout adopt",
+    verbose: true,
     summary: "After a restore, take in a batch that the bank has and this database does not",
     details:
       "Needs IBAN_KEYS, and a login of your own. Reads the file that the bank got, prepares that batch under the same " +
@@ -323,7 +352,7 @@ export const PAYOUT_COMMANDS: Command[] = [
           : isNew
             ? "It is stored as exported, with the file that the bank has. Do not send it again."
             : `Nothing to change: it is ${status} here.`;
-      return `${next}\n${fields(batch as Row)}`;
+      return `${next}${details(batch as Row)}`;
     },
   },
   {

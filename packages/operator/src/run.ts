@@ -30,7 +30,7 @@ type Io = {
   open?: Open;
 };
 
-type Shown = Io & { show: (view: () => string) => void };
+type Shown = Io & { show: (view: () => string, more?: Screen) => void };
 
 /** What we know about a stack on this machine: its database, its logins, and the environment for its commands. */
 export type LocalStack = Pick<
@@ -52,7 +52,7 @@ export async function run(argv: string[], machine: Io): Promise<number> {
   const io: Shown = {
     ...machine,
     // colors of ours are added after the texts were made harmless
-    show: (view) => machine.out(`${onScreen(machine.screen ?? {}, view)}\n`),
+    show: (view, more = {}) => machine.out(`${onScreen({ ...machine.screen, ...more }, view)}\n`),
     out: (text) => machine.out(plain(text)),
     err: (text) => machine.err(plain(text)),
   };
@@ -114,6 +114,7 @@ function build(io: Io, words: string[], run: (command: Command, leaf: Program) =
       if (taken instanceof Argument) leaf.addArgument(taken);
       else leaf.addOption(taken);
     }
+    if (command.verbose) leaf.option("--verbose", "show every field");
     if (command.ends) leaf.option("--yes", "do it without asking; for scripts");
     leaf
       .option("--json", "print JSON, for scripts")
@@ -144,7 +145,12 @@ function describe(option: Option): string {
 
 /** @returns the exit code */
 async function execute(command: Command, leaf: Program, io: Shown): Promise<number> {
-  const { json, yes, ...chosen } = leaf.opts<Chosen & { json?: boolean; yes?: boolean }>();
+  const {
+    json,
+    yes,
+    verbose = false,
+    ...chosen
+  } = leaf.opts<Chosen & { json?: boolean; yes?: boolean; verbose?: boolean }>();
   const typed = readInput(leaf);
   const { url, env } = findDatabase(command, chosen, io);
   checkWritable(command, typed);
@@ -188,7 +194,7 @@ async function execute(command: Command, leaf: Program, io: Shown): Promise<numb
   if (json) io.out(`${JSON.stringify({ ...shown, ...made.shown }, null, 2)}\n`);
   else {
     const secret = Object.entries(made.shown ?? {}).map(([name, value]) => `\n\n  ${name}  ${value}`);
-    io.show(() => `${command.view(shown)}${secret.join("")}`);
+    io.show(() => `${command.view(shown)}${secret.join("")}`, { verbose });
   }
   return command.fails?.(answer) ? FAILED : DONE;
 }
@@ -251,7 +257,7 @@ function writing(path: unknown, write: (file: string) => void): void {
 }
 
 /** Options for the command line itself; the database does not get them. */
-const LOCAL_OPTIONS = new Set(["json", "database_url", "as", "yes"]);
+const LOCAL_OPTIONS = new Set(["json", "database_url", "as", "yes", "verbose"]);
 
 /** @throws {OperatorError} without a yes, or if nobody is there to answer. */
 async function readLine(question: string, io: Io): Promise<string> {

@@ -31,8 +31,8 @@ export function plain(value: string): string {
   return value.toWellFormed().replace(HIDDEN, (sign) => numbers(sign).join(""));
 }
 
-/** Where a view is shown: how many characters fit on a line, and whether it takes colors. */
-export type Screen = { width?: number; color?: boolean };
+/** Where a view is shown: how many characters fit on a line, whether it takes colors, and whether all fields are asked for. */
+export type Screen = { width?: number; color?: boolean; verbose?: boolean };
 
 // set while a view runs, which is synchronous
 let screen: Screen = {};
@@ -85,22 +85,31 @@ function fold(widths: number[]): number[][] {
 
 type Column = { name: string; texts: string[]; width: number; isNumber: boolean; isEmpty: boolean };
 
+/** Numbers with as many signs after the point as the longest of them, so that the points stand below each other. */
+function aligned(texts: string[]): string[] {
+  const after = (text: string) => (text.includes(".") ? text.length - text.indexOf(".") : 0);
+  const most = Math.max(...texts.map(after));
+  return texts.map((text) => text + " ".repeat(most - after(text)));
+}
+
 function readColumn(rows: Row[], name: string): Column {
-  const texts = rows.map((row) => cell(row[name], name));
+  const cells = rows.map((row) => cell(row[name], name));
   const values = rows.map((row) => row[name] ?? null).filter((value) => value !== null);
+  const isNumber = values.length > 0 && values.every((value) => typeof value === "number");
+  const texts = isNumber ? aligned(cells) : cells;
   return {
     name,
     texts,
     width: Math.max(...[name, ...texts].map(({ length }) => length)),
-    isNumber: values.length > 0 && values.every((value) => typeof value === "number"),
-    isEmpty: texts.every((text) => text === "-"),
+    isNumber,
+    isEmpty: values.every((value) => value === "" || value === 0),
   };
 }
 
 /** A row for each line, or several lines for each row if the screen is too narrow. Numbers stand to the right. */
 export function table(rows: Row[], names: string[]): string {
   const all = names.map((name) => readColumn(rows, name));
-  // without room for all columns, those without a value go first
+  // without room for all columns, those without a value, or of zeros, go first
   const columns = sumOf(all.map(({ width }) => width)) <= widest() ? all : all.filter(({ isEmpty }) => !isEmpty);
   const groups = fold(columns.map(({ width }) => width));
   const lines = [-1, ...rows.keys()].map((row) =>
@@ -116,6 +125,9 @@ export function table(rows: Row[], names: string[]): string {
   headings = new Set([...headings, ...(lines[0] ?? [])]);
   return lines.flat().join("\n");
 }
+
+/** All fields of a thing if they were asked for, on lines of their own. */
+export const details = (row: Row): string => (screen.verbose ? `\n${fields(row)}` : "");
 
 export function fields(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
