@@ -5934,6 +5934,23 @@ $$;
 comment on function ops.client_list(jsonb) is
   'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
 
+create function private.rotate_client(client uuid, secret_hash bytea, revoke_tokens boolean) returns void
+language plpgsql security definer
+as $$
+begin
+  update core.oauth_clients c
+     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(),
+         tokens_valid_from = case when revoke_tokens then private.now() else c.tokens_valid_from end
+   where c.id = client and c.partner_id is not distinct from private.partner_id()
+     -- a form that is sent twice makes the same secret
+     and c.secret_hash <> rotate_client.secret_hash;
+  if found then
+    perform private.audit('client.secret_rotated', client, jsonb_build_object('revoke_tokens', revoke_tokens));
+  end if;
+end $$;
+comment on function private.rotate_client(uuid, bytea, boolean) is
+  'Replaces the secret of a client of the tenant. Definer, because nobody but the operator writes clients.';
+
 create function ops.client_rotate_secret(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -5943,12 +5960,8 @@ declare
 begin
   perform private.refuse_if('client_disabled', client.disabled_at is not null,
                             json_build_object('client', client.client_id));
-  update core.oauth_clients c
-     set secret_hash = decode(input ->> 'secret_hash', 'hex'),
-         secret_rotated_at = private.now(),
-         tokens_valid_from = case when revoke then private.now() else c.tokens_valid_from end
-   where c.id = client.id returning * into client;
-  perform private.audit('client.secret_rotated', client.id, jsonb_build_object('revoke_tokens', revoke));
+  perform private.rotate_client(client.id, decode(input ->> 'secret_hash', 'hex'), revoke);
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
@@ -13542,8 +13555,9 @@ begin
       'payees', (select coalesce(json_agg(json_build_object(
                    'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount,
                        'reason', l.reason,
-                   'iban', '**** ' || l.iban_last4, 'until',
-                       case l.reason when 'iban_changed' then private.iso(private.iban_held_until(l.iban_changed_at)) end)
+                   'iban', '**** ' || l.iban_last4,
+                   'until', case l.reason when 'iban_changed'
+                                 then private.iso(private.iban_held_until(l.iban_changed_at)) end)
                        order by l.reason, l.amount desc, l.account_id), '[]')
                    from left_out l)));
 end $$;
@@ -19584,6 +19598,126 @@ comment on function ops.partner_show(jsonb) is
   'One partner: {partner} to {partner, counts, company, branding, payout, managers, key, clients}. It shows who '
   'manages it, so it leaves an audit row.';
 
+-- supabase/schemas/pages/partner/portal_clients.sql
+
+-- The CPO clients of a partner, as its pages show them: what their software delivered, and their secret.
+
+create function private.cpo_clients() returns setof core.oauth_clients
+language sql stable security definer
+as $$
+  select c.* from core.oauth_clients c
+   where c.partner_id = private.partner_id() and 'client_credentials' = any (c.grant_types)
+$$;
+comment on function private.cpo_clients() is
+  'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
+
+-- A client as its partner sees it, without the hash of its secret.
+create function private.portal_client(client core.oauth_clients) returns jsonb
+language sql stable
+as $$
+  select jsonb_build_object(
+    'id', client.id, 'client_id', client.client_id, 'name', client.name,
+    'scopes', client.scopes, 'missing_scopes', array(
+      select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
+    'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'disabled_at', private.iso(client.disabled_at),
+    'accounts', (select count(*) from (select from core.accounts a
+                                        where a.partner_id = client.partner_id and a.owner_id = client.id
+                                        limit 10001) a),
+    'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
+                                          'disabled', count(*) filter (where e.status = 'disabled'))
+                   from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id))
+$$;
+
+create function api.read_portal_clients(caller jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return json_build_object(
+    'who', private.portal_who(),
+    'clients', (select coalesce(json_agg(private.portal_client(c) order by c.disabled_at is not null, c.created_at,
+                                         c.id), '[]')
+                  from private.cpo_clients() c));
+end $$;
+comment on function api.read_portal_clients(jsonb) is
+  'The CPO clients of a partner, the oldest first, disabled ones last: {who, clients: [{id, client_id, name, scopes, '
+  'missing_scopes, created_at, secret_rotated_at, disabled_at, accounts, webhooks: {enabled, disabled}}]}. accounts '
+  'stops at 10001.';
+
+create function api.read_portal_client(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  size   constant int := (query ->> 'limit')::int;
+  client core.oauth_clients;
+  last   core.accounts;
+begin
+  perform private.act_as(caller, 'partner');
+  select * into client from private.cpo_clients() c where c.id = private.as_uuid(query ->> 'id');
+  perform private.refuse_if('client_not_found', not found);
+  select * into last from core.accounts a
+   where a.partner_id = private.partner_id() and a.id = private.as_uuid(query ->> 'after') and a.owner_id = client.id;
+  return (
+    with page as (
+      select a.*, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
+        from core.accounts a
+       where a.partner_id = private.partner_id() and a.owner_id = client.id
+         and (last.id is null or (a.created_at, a.id) < (last.created_at, last.id))
+       order by a.created_at desc, a.id desc limit size + 1
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'signed_in_recently', private.signed_in_recently(),
+      'client', private.portal_client(client),
+      'webhooks', (
+        select coalesce(json_agg(private.webhook_json(e) || jsonb_build_object(
+                 'attempts', private.newest_attempts(e, 3)) order by e.created_at, e.id), '[]')
+          from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id),
+      'accounts', (
+        select coalesce(json_agg(json_build_object(
+                 'account_id', p.id, 'reference', p.cpo_external_ref,
+                 'name', coalesce(p.display_name, p.company ->> 'name', (
+                   select s.full_name from core.signatories s
+                    where s.partner_id = p.partner_id and s.account_id = p.id)),
+                 'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
+                 'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
+          from page p
+          join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
+         cross join lateral (
+           select (
+             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh)
+               from core.connections c
+               join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
+              where c.partner_id = p.partner_id and c.account_id = p.id
+              order by d.period desc limit 1) as latest) m
+         where p.shown),
+      'after', (select p.id from page p where p.shown and exists (select from page n where not n.shown)
+                 order by p.created_at, p.id limit 1)));
+end $$;
+comment on function api.read_portal_client(jsonb, jsonb) is
+  'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
+  'accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts. accounts: '
+  '[{account_id, reference, name, created_at, checklist, ere_eligible, latest: {period, total_kwh} | null}]. Send '
+  'after for the next page; null at the end.';
+
+create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  client core.oauth_clients;
+begin
+  perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
+  select * into client from private.cpo_clients() c where c.id = private.as_uuid(input ->> 'id');
+  perform private.refuse_if('client_not_found', not found or client.disabled_at is not null);
+  perform private.rotate_client(client.id, decode(input ->> 'secret_hash', 'hex'),
+                                (input ->> 'revoke_tokens')::boolean);
+  return json_build_object('ok', true);
+end $$;
+comment on function api.rotate_client_secret(jsonb, jsonb) is
+  'A manager replaces the secret of a CPO client; the old one stops at once: {id, secret_hash, revoke_tokens}. '
+  'revoke_tokens also ends every token that was issued before. A disabled client is not found.';
+
 -- supabase/schemas/pages/partner/portal_colleagues.sql
 
 -- Who manages a partner, in its pages: managers invite and remove each other.
@@ -20235,12 +20369,14 @@ begin
       'invoices_need', private.why_no_invoice(p),
       'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
                                             'disabled', count(*) filter (where e.status = 'disabled'))
-                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id))
+                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id),
+      'clients', (select count(*) from private.cpo_clients() c where c.disabled_at is null))
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, '
-  'invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
+  'invoices_need, webhooks: {enabled, disabled}, clients}, partner as GET /partner/me, invoices_need as '
+  'private.why_no_invoice. clients counts CPO clients that are not disabled.';
 
 create function private.partner_log(before bigint, size int, skip int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)

@@ -74,6 +74,7 @@ export async function crawl(world: OAuth, { area, ask }: Visitor): Promise<Asked
 const OF: Readonly<Record<string, readonly string[]>> = {
   account: ["accounts.id"],
   chargers: ["chargers.id"],
+  clients: ["oauth_clients.id"],
   colleagues: ["users.id"],
   customers: [],
   drafts: ["drafts.id"],

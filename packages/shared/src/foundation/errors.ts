@@ -166,6 +166,7 @@ const table = {
     detail: "You have no draft with that id or address; see GET /partner/drafts.",
     fields: ["code"],
   },
+  client_not_found: { status: 404, detail: "You have no client with that id; list yours first." },
   webhook_not_found: {
     status: 404,
     detail: "You have no webhook endpoint with that id; list yours first.",

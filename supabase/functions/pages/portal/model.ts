@@ -13,6 +13,7 @@ import {
 import { Webhook } from "#shared/endpoints/responses/webhook.ts";
 import type { AnswersOf, SqlAnswer } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
+import { checklist } from "#shared/values/gates.ts";
 
 /** Who is signed in, and for whom. */
 export const Who = z.object({ email: z.string(), partner_name: z.string() });
@@ -75,6 +76,7 @@ const Settings = z.object({
   iban_held_until: z.string().nullable(),
   invoices_need: InvoicesNeed,
   webhooks: z.object({ enabled: z.number(), disabled: z.number() }),
+  clients: z.number(),
 });
 export type Settings = z.output<typeof Settings>;
 
@@ -121,10 +123,52 @@ const OneWebhook = z.object({
 });
 export type OneWebhook = z.output<typeof OneWebhook>;
 
+const Client = z.object({
+  id: z.string(),
+  client_id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  missing_scopes: z.array(z.string()),
+  created_at: z.string(),
+  secret_rotated_at: z.string(),
+  disabled_at: z.string().nullable(),
+  /** Counted up to 10,001. */
+  accounts: z.number(),
+  webhooks: z.object({ enabled: z.number(), disabled: z.number() }),
+});
+export type Client = z.output<typeof Client>;
+
+const Clients = z.object({ who: Who, clients: z.array(Client) });
+export type Clients = z.output<typeof Clients>;
+
+const OneClient = z.object({
+  who: Who,
+  signed_in_recently: z.boolean(),
+  client: Client,
+  webhooks: z.array(Webhook.extend({ attempts: z.array(WebhookAttempt) })),
+  accounts: z.array(
+    z.object({
+      account_id: z.string(),
+      reference: z.string().nullable(),
+      name: z.string().nullable(),
+      created_at: z.string(),
+      checklist: checklist(),
+      ere_eligible: z.boolean(),
+      latest: z.object({ period: z.string(), total_kwh: z.number() }).nullable(),
+    }),
+  ),
+  /** The last account of the page where there are more. */
+  after: z.string().nullable(),
+});
+export type OneClient = z.output<typeof OneClient>;
+
 export const ANSWERS = {
   show_portal_start: Start,
   read_portal_settings: Settings,
   read_portal_log: Log,
+  read_portal_clients: Clients,
+  read_portal_client: OneClient,
+  rotate_client_secret: z.object({ ok: z.literal(true) }),
   read_portal_branding: Branding,
   read_portal_webhooks: Webhooks,
   read_portal_webhook: OneWebhook,

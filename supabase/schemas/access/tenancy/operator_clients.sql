@@ -72,6 +72,23 @@ $$;
 comment on function ops.client_list(jsonb) is
   'Clients, newest first, disabled ones included: {partner?} to {clients}. Never a secret.';
 
+create function private.rotate_client(client uuid, secret_hash bytea, revoke_tokens boolean) returns void
+language plpgsql security definer
+as $$
+begin
+  update core.oauth_clients c
+     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(),
+         tokens_valid_from = case when revoke_tokens then private.now() else c.tokens_valid_from end
+   where c.id = client and c.partner_id is not distinct from private.partner_id()
+     -- a form that is sent twice makes the same secret
+     and c.secret_hash <> rotate_client.secret_hash;
+  if found then
+    perform private.audit('client.secret_rotated', client, jsonb_build_object('revoke_tokens', revoke_tokens));
+  end if;
+end $$;
+comment on function private.rotate_client(uuid, bytea, boolean) is
+  'Replaces the secret of a client of the tenant. Definer, because nobody but the operator writes clients.';
+
 create function ops.client_rotate_secret(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -81,12 +98,8 @@ declare
 begin
   perform private.refuse_if('client_disabled', client.disabled_at is not null,
                             json_build_object('client', client.client_id));
-  update core.oauth_clients c
-     set secret_hash = decode(input ->> 'secret_hash', 'hex'),
-         secret_rotated_at = private.now(),
-         tokens_valid_from = case when revoke then private.now() else c.tokens_valid_from end
-   where c.id = client.id returning * into client;
-  perform private.audit('client.secret_rotated', client.id, jsonb_build_object('revoke_tokens', revoke));
+  perform private.rotate_client(client.id, decode(input ->> 'secret_hash', 'hex'), revoke);
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('client', private.client_row(client));
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is

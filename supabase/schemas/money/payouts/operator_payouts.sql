@@ -128,8 +128,9 @@ begin
       'payees', (select coalesce(json_agg(json_build_object(
                    'payee', coalesce(l.account_id, l.partner_id), 'partner_slug', l.slug, 'amount_eur', l.amount,
                        'reason', l.reason,
-                   'iban', '**** ' || l.iban_last4, 'until',
-                       case l.reason when 'iban_changed' then private.iso(private.iban_held_until(l.iban_changed_at)) end)
+                   'iban', '**** ' || l.iban_last4,
+                   'until', case l.reason when 'iban_changed'
+                                 then private.iso(private.iban_held_until(l.iban_changed_at)) end)
                        order by l.reason, l.amount desc, l.account_id), '[]')
                    from left_out l)));
 end $$;

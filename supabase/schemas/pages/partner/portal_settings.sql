@@ -30,12 +30,14 @@ begin
       'invoices_need', private.why_no_invoice(p),
       'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
                                             'disabled', count(*) filter (where e.status = 'disabled'))
-                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id))
+                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id),
+      'clients', (select count(*) from private.cpo_clients() c where c.disabled_at is null))
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, '
-  'invoices_need, webhooks: {enabled, disabled}}, partner as GET /partner/me, invoices_need as private.why_no_invoice.';
+  'invoices_need, webhooks: {enabled, disabled}, clients}, partner as GET /partner/me, invoices_need as '
+  'private.why_no_invoice. clients counts CPO clients that are not disabled.';
 
 create function private.partner_log(before bigint, size int, skip int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)

@@ -1,4 +1,5 @@
 import { saveAccount, showAccount } from "./account.ts";
+import { askRotateClient, rotateClient, showClient, showClients } from "./clients.ts";
 import { saveCompany, showCompany } from "./company.ts";
 import { askRevokeKey, askRotateKey, mintKey, revokeKey, rotateKey, showKeys } from "./keys.ts";
 import { downloadLog, showLog } from "./log.ts";
@@ -51,6 +52,10 @@ export const settingsPages = {
   showSentEvent,
   askRemoveWebhook,
   removeWebhook,
+  showClients,
+  showClient,
+  askRotateClient,
+  rotateClient,
   showLog,
   downloadLog,
   downloadAttempts,

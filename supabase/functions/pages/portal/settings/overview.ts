@@ -35,6 +35,9 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
     ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
     ["/keys", words.keys, { is: api_key ? words.keys_is(api_key.prefix, api_key.last4) : words.keys_none }],
     ["/webhooks", words.webhooks, { is: words.webhooks_are(webhooks.enabled, webhooks.disabled) }],
+    ...(settings.clients > 0
+      ? ([["/clients", words.clients, { is: words.clients_are(settings.clients) }]] as [string, string, State][])
+      : []),
     ["/log", words.log, { is: words.log_is }],
   ];
 }

@@ -124,7 +124,8 @@ ${webhook.status === "enabled" ? doButton(frame, `${page}/event/${event.id}`, {}
 }
 
 /** Whether anything is sent, and why not. */
-function stateOf(frame: PortalFrame, { status, disabled_reason, failing_since, last_error }: Webhook): string {
+export function stateOf(frame: PortalFrame, webhook: Omit<Webhook, "types">): string {
+  const { status, disabled_reason, failing_since, last_error } = webhook;
   const words = wordsOf(frame);
   if (status === "disabled") return words.is_disabled(named(words.reasons, disabled_reason ?? ""));
   if (!failing_since) return words.is_enabled;
@@ -213,6 +214,10 @@ function resultOf(frame: PortalFrame, attempt: Attempt): [came: string, took: st
       : words.given_up;
   return [came, attempt.ms === null ? "" : words.seconds(inNumbers(frame, attempt.ms / 1000, 2)), next];
 }
+
+/** An attempt in one line. */
+export const attemptText = (frame: PortalFrame, attempt: Attempt): string =>
+  [longMoment(attempt.at, frame.words), attempt.type, ...resultOf(frame, attempt)].filter(Boolean).join(", ");
 
 /** The attempts as lines of a file, under what each column is. */
 export function attemptLines(frame: PortalFrame, attempts: readonly Attempt[]): Cell[][] {

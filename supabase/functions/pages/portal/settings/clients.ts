@@ -1,0 +1,167 @@
+import { hashSecret } from "#shared/auth/tokens.ts";
+import { GATE_NAMES } from "#shared/values/gates.ts";
+import { longMoment, longMonth } from "../../kit/document.ts";
+import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
+import type { Returned } from "../../kit/returned.ts";
+import { formToken } from "../../kit/sign_in_views.ts";
+import { inNumbers, newOnce, shownOnce, table } from "../../kit/signed_in_views.ts";
+import { portalPage } from "../frame.ts";
+import type { Client, Clients, OneClient } from "../model.ts";
+import { waysOn } from "../paging.ts";
+import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
+import { WORDS } from "../words.ts";
+import { codeFirst, countOf, settingPage } from "./frame.ts";
+import { attemptText, stateOf } from "./webhook_views.ts";
+
+const PAGE = "/settings/clients";
+/** Accounts of a page. */
+const ACCOUNTS = 20;
+
+const pageOf = (request: PortalRequest) => `${PAGE}/${request.c.req.param("id")}`;
+/** A page or a form of a client; 404 for another partner's. */
+const onClient = (run: (request: PortalRequest) => Promise<Response>) =>
+  signedIn(async (request) => {
+    const { answer, refused } = await request.attempt(run(request), ["client_not_found"]);
+    return refused ? request.unknown() : answer;
+  });
+
+const read = (request: PortalRequest) => {
+  const { req } = request.c;
+  return request.own("read_portal_client", { id: req.param("id"), after: req.query("after") ?? null, limit: ACCOUNTS });
+};
+
+export const showClients = signedIn(async (request) =>
+  request.page(clientsPage(request.frame, await request.own("read_portal_clients"))),
+);
+
+export const showClient = onClient(async (request) => {
+  const shown = await read(request);
+  const later = request.c.req.query("after") !== undefined;
+  return request.page(clientPage(request.frame, shown, request.news(), later));
+});
+
+export const askRotateClient = onClient(async (request) => {
+  const shown = await read(request);
+  const { frame } = request;
+  const words = WORDS[frame.locale].settings.clients;
+  const page = `${PAGE}/${shown.client.id}`;
+  const news = request.news();
+  return request.pageOf(
+    portalPage(frame, "/settings", shown.who, {
+      title: words.rotate.title,
+      body: html`${codeFirst(frame, shown)}
+<p>${shown.client.name}</p>
+<ul>${words.rotate.means.map((each) => html`<li>${each}</li>`)}</ul>
+<form method="post" action="${frame.to(`${page}/rotate`)}">
+${formToken(frame.form_token)}
+<input type="hidden" name="once" value="${newOnce()}">
+<label class="choice"><input type="checkbox" name="revoke_tokens" value="yes"${news.typed.get("revoke_tokens") === "yes" ? html` checked` : ""}><span>${words.revoke_tokens}</span></label>
+<div class="actions"><button class="button">${words.rotate.yes}</button><a class="link" href="${frame.to(page)}">${words.rotate.no}</a></div>
+</form>`,
+    }),
+    news,
+  );
+});
+
+export const rotateClient = onClient(async (request) => {
+  const secret = request.secretOf("client secret");
+  if (!secret) return request.foreign();
+  const rotating = request.own("rotate_client_secret", {
+    id: request.c.req.param("id"),
+    secret_hash: hashSecret(secret),
+    revoke_tokens: request.form.get("revoke_tokens") === "yes",
+  });
+  const { refused } = await request.attempt(rotating, ["recent_sign_in_required"]);
+  return refused
+    ? request.codeBefore(`${pageOf(request)}/rotate`)
+    : request.told(pageOf(request), "rotated", { secret });
+});
+
+const accountsOf = (frame: PortalFrame, { accounts }: Client): string => {
+  const words = WORDS[frame.locale].settings.clients;
+  return accounts === 1 ? words.one_account : words.accounts(countOf(frame, accounts));
+};
+
+function clientsPage(frame: PortalFrame, { who, clients }: Clients): Html {
+  const words = WORDS[frame.locale].settings.clients;
+  return settingPage(frame, who, {
+    title: words.title,
+    body: html`<p>${words.what}</p>
+${
+  clients.length === 0
+    ? html`<p>${words.none}</p>`
+    : html`<ul class="pages">${clients.map(
+        (client) =>
+          html`<li><a href="${frame.to(`${PAGE}/${client.id}`)}">${client.name}</a><small>${client.disabled_at ? `${words.off}. ` : ""}${accountsOf(frame, client)}</small></li>`,
+      )}</ul>`
+}`,
+  });
+}
+
+/** One client: what it may do, what its webhooks did lately, and its accounts with what each still needs. */
+function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, later: boolean): Html {
+  const words = WORDS[frame.locale].settings.clients;
+  const { who, client, webhooks, accounts, after } = shown;
+  const page = `${PAGE}/${client.id}`;
+  const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
+  return settingPage(frame, who, {
+    title: client.name,
+    wide: true,
+    body: html`${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
+<h2>${words.details}</h2>
+<dl>
+<div><dt>${words.client_id}</dt><dd><code data-copy>${client.client_id}</code></dd></div>
+<div><dt>${words.created}</dt><dd>${longMoment(client.created_at, frame.words)}</dd></div>
+<div><dt>${words.secret}</dt><dd>${longMoment(client.secret_rotated_at, frame.words)}</dd></div>
+${client.disabled_at ? html`<div><dt>${words.off}</dt><dd>${longMoment(client.disabled_at, frame.words)}</dd></div>` : ""}
+<div><dt>${words.scopes}</dt><dd>${codes(client.scopes)}</dd></div>
+${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${codes(client.missing_scopes)}</dd></div>` : ""}
+</dl>
+<p>${words.ask}</p>
+${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}
+<h2>${words.webhooks}</h2>
+${webhooks.length === 0 ? html`<p>${words.no_webhooks}</p>` : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}
+<h2 id="accounts">${words.table}</h2>
+${
+  accounts.length === 0
+    ? html`<p>${words.no_accounts}</p>`
+    : html`<p class="quiet">${accountsOf(frame, client)}</p>
+${accountsTable(frame, accounts)}`
+}
+${waysOn(words.pages, [
+  ...(later ? [{ href: `${frame.to(page)}#accounts`, label: words.first }] : []),
+  ...(after ? [{ href: `${frame.to(page, { after })}#accounts`, label: words.next }] : []),
+])}
+<p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
+  });
+}
+
+function webhookOf(frame: PortalFrame, webhook: OneClient["webhooks"][number]): Html {
+  const words = WORDS[frame.locale].settings.clients;
+  return html`<li>${webhook.url}<small>${stateOf(frame, webhook)}</small>${
+    webhook.attempts.length === 0
+      ? html`<small>${words.no_attempts}</small>`
+      : webhook.attempts.map((attempt) => html`<small>${attemptText(frame, attempt)}</small>`)
+  }</li>`;
+}
+
+function accountsTable(frame: PortalFrame, accounts: OneClient["accounts"]): Html {
+  const words = WORDS[frame.locale].settings.clients;
+  const needs = ({ checklist, ere_eligible }: OneClient["accounts"][number]) =>
+    ere_eligible
+      ? words.eligible
+      : html`${GATE_NAMES.map((gate) => html`<small>${checklist[gate] ? "✓" : "✗"} ${words.gates[gate]}<span class="hidden">: ${checklist[gate] ? words.has : words.lacks}</span></small>`)}`;
+  return table(
+    words.table,
+    [words.account, words.needs, words.latest].map((name) => ({ name, text: true })),
+    accounts.map((each) => [
+      html`${each.name ?? "–"}${each.reference ? html`<small>${each.reference}</small>` : ""}`,
+      needs(each),
+      each.latest
+        ? html`${longMonth(`${each.latest.period}-01`, frame.words)}<small>${inNumbers(frame, each.latest.total_kwh, 1)} kWh</small>`
+        : words.nothing,
+    ]),
+    { blocks: true },
+  );
+}
