@@ -3411,6 +3411,10 @@ create table core.payout_lines (
   return_asked_by text,
   return_asked_reason text,
   returned        boolean        not null default false,
+  booked_on       date,
+  booked_again    date,
+  surplus_on      date,
+  failed_by       text,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -3439,6 +3443,12 @@ comment on column core.payout_lines.partner_id is
   'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
 comment on column core.payout_lines.failed_effect is
   'What private.failure_effect made of the reason: account bars the IBAN, holder bars the payee, none bars nothing.';
+comment on column core.payout_lines.booked_on is 'The day on which a file of the bank says that it was booked.';
+comment on column core.payout_lines.booked_again is
+  'Another day on which the bank booked it: it paid twice. What comes back first is that surplus.';
+comment on column core.payout_lines.surplus_on is 'The day on which the surplus of booked_again came back.';
+comment on column core.payout_lines.failed_by is
+  'The login that reported it. Somebody else releases its IBAN, because both together make it payable again.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
 comment on column core.payout_lines.returned is
@@ -12747,7 +12757,8 @@ comment on function ops.ledger_check(jsonb) is
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
 -- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
--- before:  the bank had the same order before, and pays that one. It changes nothing.
+-- before:  the bank had the same order before, and pays that one. It changes nothing. As the reason of a payment that
+--          came back it says that the money is here: then it is as none.
 create function private.bank_reasons() returns table (code text, effect text, means text)
 language sql immutable
 as $$
@@ -12771,6 +12782,11 @@ as $$
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
     ('DT01', 'none', 'the day of payment is none that the bank takes'),
+    ('DU01', 'before', 'the bank had a file of this id before'),
+    ('DU02', 'before', 'the bank had a batch of this id before'),
+    ('DU03', 'before', 'the bank had this payment before'),
+    ('DU04', 'before', 'the bank had a payment of this id before'),
+    ('DU05', 'before', 'the bank had an instruction of this id before'),
     ('DUPL', 'before', 'the bank had this payment before'),
     ('ED05', 'none', 'the banks could not settle it'),
     ('FF01', 'none', 'the bank could not read the file'),
@@ -12795,6 +12811,19 @@ as $$
   select coalesce((select r.effect from private.bank_reasons() r
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
+
+-- Of all reasons that a file gives, the one that decides: that the bank had the order before, or else the first.
+create function private.deciding_reason(reasons text[]) returns text
+language sql immutable
+as $$
+  select coalesce((select r from unnest(reasons) with ordinality u (r, n)
+                    where private.bank_effect(r) = 'before' order by n limit 1), reasons[1])
+$$;
+
+-- What a reason of a payment that came back comes to.
+create function private.return_effect(reason text) returns text
+language sql immutable
+as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
 
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text
@@ -12976,7 +13005,8 @@ begin
   update core.payout_lines l
      set status = 'paid',
          paid_at = greatest(b.exported_at,
-                            least(private.now(), private.dutch_midnight(booked_on) + interval '12 hours'))
+                            least(private.now(), private.dutch_midnight(pay_lines.booked_on) + interval '12 hours')),
+         booked_on = pay_lines.booked_on
     from unnest(waiting) w join core.payout_batches b on b.id = w.batch_id
    where l.partner_id = w.partner_id and l.id = w.id;
   perform private.request_statements(waiting), private.notify_payments(waiting, 'payout_paid');
@@ -12998,6 +13028,7 @@ begin
   perform private.withdraw_statement(l) from unnest(lines) l;
   update core.payout_lines l
      set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason,
+         failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
   foreach line in array lines loop
@@ -13242,11 +13273,19 @@ as $$
                case when w.line is null then w.outcome
                     when l.id is null then 'unknown'
                     when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
-                    when w.what = 'back' and private.bank_effect(w.reason) = 'before' then 'had_before'
+                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
+                      then 'had_before'
                     when w.amount <> l.amount then 'amount_differs'
-                    when w.what = 'paid' and row_number() over same > 1 then 'booked_twice'
-                    when w.what = 'paid' and l.status = 'failed' then 'failed_before'
-                    when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
+                    when w.what = 'paid' and row_number() over same > 1 or w.day <> l.booked_on and w.what = 'paid'
+                      then 'booked_twice'
+                    -- it was booked, and came back
+                    when w.what = 'paid' and l.status = 'failed' and not l.returned then 'failed_before'
+                    -- the bank refuses no payment that it booked
+                    when w.what = 'back' and not w.returned and l.status = 'paid' then 'booked_before'
+                    when w.what = 'back' and w.day = l.surplus_on then 'already'
+                    when w.what = 'back' and w.returned and l.booked_again is not null and l.surplus_on is null
+                      then 'surplus'
+                    when w.what = 'paid' and l.status in ('paid', 'failed') or w.what = 'back' and l.status = 'failed'
                          or row_number() over same > 1 then 'already' end,
                case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
       from unnest(words) w
@@ -13275,12 +13314,12 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
-               left(coalesce(s.reason, 'MS03'), 500),
+               left(coalesce(private.deciding_reason(s.reasons), 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
-                                                              reason text, day text, returned boolean))
-           with ordinality as s (what, batch, line, amount, reason, day, returned, place)));
+                                                              reasons text[], day text, returned boolean))
+           with ordinality as s (what, batch, line, amount, reasons, day, returned, place)));
   -- lines that were paid
   for said in
     select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
@@ -13289,12 +13328,21 @@ begin
     changed := private.pay_lines(private.lines_by_id(said.ids), said.day) > 0 or changed;
     words := private.set_outcomes(words, 'paid', said.ids, 'paid');
   end loop;
+  update core.payout_lines l
+     set booked_on = coalesce(l.booked_on, w.day),
+         booked_again = case when w.outcome = 'booked_twice' then coalesce(l.booked_again, w.day)
+                             else l.booked_again end,
+         surplus_on = case when w.outcome = 'surplus' then w.day else l.surplus_on end
+    from (select distinct on (u.line, u.outcome) u.* from unnest(words) u
+           where u.what = 'paid' and u.outcome in ('paid', 'already', 'booked_twice') or u.outcome = 'surplus'
+           order by u.line, u.outcome, u.place) w
+   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p)) and w.day is not null;
   -- before the sums of batches, which have these lines in
   update core.payout_lines l set returned = true
    where not l.returned
      and l.partner_id = any (array(select p.id from core.partners p))
      and l.id = any (array(select w.line from unnest(words) w
-                            where w.returned and coalesce(w.outcome, 'already') = 'already'));
+                            where w.returned and (w.outcome is null or w.outcome = 'already' and l.status = 'failed')));
   changed := found or changed;
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
@@ -13307,14 +13355,18 @@ begin
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
       word.outcome := 'not_exported';
-    elsif batch.id = any (seen) then
+    elsif batch.id = any (seen) or exists (select from unnest(lines) l where l.booked_on <> word.day) then
       word.outcome := 'booked_twice';
+      update core.payout_lines l set booked_again = coalesce(l.booked_again, word.day)
+       where l.batch_id = batch.id and l.partner_id = any (array(select p.id from core.partners p))
+         and l.booked_on is not null;
     elsif batch.status = 'rejected' then
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
           and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
-      word.outcome := 'already';
+      -- else with lines that failed here and that the bank did not send back
+      word.outcome := case when word.amount in (wanted, booked) then 'already' else 'failed_before' end;
     elsif word.amount not in (wanted, booked) then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
@@ -13322,6 +13374,9 @@ begin
       changed := private.pay_lines(lines, word.day) > 0 or changed;
       word.outcome := 'paid';
     end if;
+    update core.payout_lines l set booked_on = word.day
+     where word.outcome in ('paid', 'already') and l.batch_id = batch.id and l.booked_on is null
+       and l.partner_id = any (array(select p.id from core.partners p)) and (l.status = 'paid' or l.returned);
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;
@@ -13333,7 +13388,7 @@ begin
     lines := array(select l from unnest(private.lines_by_id(said.ids)) l
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason, private.bank_effect(said.reason));
+      perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;
@@ -13367,7 +13422,7 @@ begin
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
-  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?, day?, returned?}], sha256} to '
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, day?, returned?}], sha256} to '
   '{changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back as a credit.'
   ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
   'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
@@ -13415,7 +13470,7 @@ as $$
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
            'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
            'means', r.means,
-           'effect', case when w.what = 'back' then private.bank_effect(w.reason) end,
+           'effect', case when w.what = 'back' then private.return_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
@@ -13606,6 +13661,27 @@ begin
   return wanted;
 end $$;
 
+-- Refuses a batch with a payee whose IBAN was changed or barred after it was prepared: it would be paid all the same.
+create function private.refuse_stale(batch core.payout_batches) returns void
+language plpgsql
+as $$
+declare
+  stale constant uuid[] := array(
+    select l.id from core.payout_lines l
+      left join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+      left join core.partners p on p.id = l.partner_id and l.account_id is null
+     where l.batch_id = batch.id
+       and (coalesce(a.iban_changed_at, p.iban_changed_at) > batch.prepared_at or exists (
+              select from core.payout_lines o
+               where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'failed'
+                 and o.failed_effect in ('account', 'holder') and o.released_at is null
+                 and o.failed_at > batch.prepared_at))
+     order by l.arrival);
+begin
+  perform private.refuse_if('payout_stale', stale <> '{}', json_build_object('batch', batch.id,
+    'lines', array_to_string(stale, ', ')));
+end $$;
+
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -13615,7 +13691,8 @@ declare
   batch   constant core.payout_batches := private.payout_batch_named(input);
 begin
   if batch.status = 'approved' then
-    perform private.refuse_unknown_payments() where not coalesce((input ->> 'adopted')::boolean, false);
+    perform private.refuse_unknown_payments(), private.refuse_stale(batch)
+      where not coalesce((input ->> 'adopted')::boolean, false);
     return json_build_object(
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
@@ -13631,6 +13708,8 @@ begin
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
+  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
+    perform private.refuse('payout_booked', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,
                                                                 'exported_at', private.iso(batch.exported_at)));
@@ -13654,6 +13733,7 @@ begin
   perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', batch.id));
   perform private.refuse_if('payout_exported', batch.status <> 'approved',
     json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  perform private.refuse_stale(batch) where not coalesce((input ->> 'adopted')::boolean, false);
   update core.payout_batches b
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}',
@@ -13699,8 +13779,11 @@ begin
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
     perform private.refuse_if('payout_waits', batch.reject_asked_by is not null or exists (
-      select from core.payout_lines l where l.batch_id = batch.id and l.status = 'pending'
-                                        and l.return_asked_by is not null), json_build_object('batch', batch.id));
+      select from core.payout_lines l
+       where l.batch_id = batch.id and l.status = 'pending' and l.return_asked_by is not null
+         -- what this call itself repeats
+         and l.id <> all (array(select coalesce(private.line_id_of(f), l.batch_id) from unnest(failed) f))),
+      json_build_object('batch', batch.id));
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
   effect := private.failure_effect(reason);
@@ -13854,6 +13937,9 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
+    -- what the bank itself sent back was said by two people already
+    perform private.refuse_if('second_person_releases', not line.returned and line.failed_by = private.operator_login(),
+                              json_build_object('login', line.failed_by));
     perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in

@@ -119,9 +119,9 @@ describe("contract §3 payout answer", () => {
       const same = await answer(run, returned);
       expect([same.changed, same.outcomes.slice(0, 3)]).toEqual([false, ["already", "already", "already"]]);
     }
-    // booked, but it is payable again here: told, nothing more
+    // it was booked before it came back
     const both = camt(MESSAGE, [bankEntry(MESSAGE, { amount: "20.00", details: [{ line: line(late) }] })]);
-    expect((await answer(world.anna, both)).outcomes).toEqual(["failed_before"]);
+    expect((await answer(world.anna, both)).outcomes).toEqual(["already"]);
     // who died is not paid to another account either
     await world.setIban(died as never, "DE89370400440532013000");
     expect(await reasons()).toMatchObject({ [id(closed)]: "iban_failed", [id(died)]: "holder_died" });
@@ -132,6 +132,121 @@ describe("contract §3 payout answer", () => {
     expect((await world.anna(["payout", "release", id(died), "--reason", "the heirs gave it"])).code).toBe(0);
     expect(await reasons()).not.toHaveProperty(id(died));
     await world.agrees();
+  });
+
+  const entryOf = (line: string, amount: string, more: Partial<Parameters<typeof bankEntry>[1]> = {}) =>
+    camt(MESSAGE, [bankEntry(MESSAGE, { amount, details: [{ line, amount }], ...more })]);
+
+  test("attack: what the bank says that it had before is paid once, wherever and however it says so", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    const end = bare(String(line?.line_id));
+    const id = bare(batch_id);
+    for (const [status, ...outcomes] of [
+      [{ group: statusOf("RJCT", "DU01") }, "had_before"],
+      [{ group: statusOf("RJCT"), batch: statusOf("RJCT", "AM05") }, "had_before"],
+      [{ group: statusOf("RJCT"), lines: [{ line: end, ...statusOf("RJCT", "DU04") }] }, "had_before", "had_before"],
+      [{ group: statusOf("RJCT", "DU01"), lines: [{ line: end, ...statusOf("RJCT") }] }, "had_before", "had_before"],
+    ] as const) {
+      const said = await both(pain002("pain.002.001.10", { id, ...(status as object) }));
+      expect(said.map((each) => each.outcomes)).toEqual([outcomes, outcomes]);
+    }
+    expect(await world.balances("customer")).toEqual({});
+    // as the reason of a payment that came back it says that the money is here
+    await answer(world.anna, booked("80.00", batch_id));
+    const [, done] = await both(back({ line: end, amount: "80.00", reason: "AM05" }));
+    expect(done?.outcomes).toEqual(["failed"]);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
+  test("attack: a batch, or a line, that the bank booked on another day too is told, and its surplus comes back once", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    const end = bare(String(line?.line_id));
+    const on = (day: string) => camt(MESSAGE, [bankEntry(MESSAGE, { amount: "80.00", batch: bare(batch_id), day })]);
+    const outcomes = async (...files: string[]) => {
+      const said: string[] = [];
+      for (const file of files) said.push(...(await answer(world.anna, file)).outcomes);
+      return said;
+    };
+    expect(await outcomes(on("2026-08-17"), on("2026-08-17"), entryOf(end, "80.00"))).toEqual([
+      "paid",
+      "already",
+      "already",
+    ]);
+    expect(
+      (
+        await world.anna([
+          "payout",
+          "export",
+          batch_id,
+          "--out",
+          join(world.folder, "a.xml"),
+          "--again",
+          "--reason",
+          "x",
+        ])
+      ).err,
+    ).toMatch(/booked a line/);
+    // a status after it was booked
+    const refused = pain002("pain.002.001.10", {
+      id: bare(batch_id),
+      lines: [{ line: end, ...statusOf("RJCT", "TM01") }],
+    });
+    expect(await outcomes(refused)).toEqual(["booked_before"]);
+    const second = entryOf(end, "80.00", { day: "2026-08-18" });
+    expect(await outcomes(on("2026-08-18"), second, second)).toEqual(Array(3).fill("booked_twice"));
+    const credit = (day: string) =>
+      camt(MESSAGE, [
+        bankEntry(MESSAGE, { amount: "80.00", credit: true, day, details: [{ line: end, reason: "FOCR" }] }),
+      ]);
+    expect(await outcomes(credit("2026-08-19"), credit("2026-08-19"), second)).toEqual([
+      "surplus",
+      "already",
+      "booked_twice",
+    ]);
+    expect(await world.balances("customer")).toEqual({});
+    // and then the payment itself
+    const [, done] = await both(credit("2026-08-20"));
+    expect(done?.outcomes).toEqual(["failed"]);
+    expect(await outcomes(on("2026-08-17"), entryOf(end, "80.00"), credit("2026-08-19"), credit("2026-08-20"))).toEqual(
+      ["already", "already", "already", "already"],
+    );
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
+  test("attack: a batch whose lines all failed, and that the bank booked all the same, is named", async () => {
+    await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = (await world.linesOf(batch_id)).map(({ line_id }) => ({
+      line: bare(String(line_id)),
+      ...statusOf("RJCT", "TM01"),
+    }));
+    await both(pain002("pain.002.001.10", { id: bare(batch_id), lines }));
+    expect((await answer(world.anna, booked("120.00", batch_id))).outcomes).toEqual(["failed_before"]);
+  });
+
+  test("attack: a batch is not exported once an IBAN of it was changed or barred after it was prepared", async () => {
+    const [customer] = await world.sold([100]);
+    const { json } = await world.anna("payout prepare");
+    await world.bram(["payout", "approve", json.batch.batch_id, "--yes"]);
+    const write = ["payout", "export", json.batch.batch_id, "--out", join(world.folder, "stale.xml")];
+    await world.freeze("2026-08-16T12:00:00Z");
+    await world.setIban(customer as never, "DE89370400440532013000");
+    await world.row("update core.accounts set iban_changed_at = private.now() where id = $1", customer?.account_id);
+    expect((await world.anna(write)).err).toMatch(/was changed or barred[\s\S]*payout cancel/);
+  });
+
+  test("contract §3 who reported a failure does not release its IBAN", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    await world.anna(["payout", "settle", batch_id, "--failed", String(line?.line_id), "--reason", "AC04"]);
+    const release = ["payout", "release", String(customer?.account_id), "--reason", "the bank was in error"];
+    expect((await world.anna(release)).err).toMatch(/somebody else/);
+    expect((await world.bram(release)).json).toMatchObject({ changed: true });
   });
 
   test("contract §3 lines that failed before count not in the sum of the batch; a return follows the settlement, and a later payment", async () => {

@@ -68,15 +68,17 @@ describe("contract §3 what a bank answers", () => {
       expect(read(both)).toEqual({
         message,
         said: [
-          { what: "rejected", batch: BATCH, reason: "FF01" },
-          { what: "back", line: one, amount: "80.00", reason: "AC04" },
+          { what: "rejected", batch: BATCH, reasons: ["FF01", "TM01", "AC04"] },
+          { what: "back", line: one, amount: "80.00", reasons: ["AC04", "TM01", "FF01"] },
         ],
         left: { "payment of status ACSP, which changes nothing": 1 },
       });
       expect(read(pain002(message, { group: statusOf("RJCT", "DT01") })).said).toEqual([
-        { what: "rejected", batch: BATCH, reason: "DT01" },
+        { what: "rejected", batch: BATCH, reasons: ["DT01"] },
       ]);
-      expect(read(pain002(message, { batch: statusOf("RJCT") })).said).toEqual([{ what: "rejected", batch: BATCH }]);
+      expect(read(pain002(message, { batch: statusOf("RJCT") })).said).toEqual([
+        { what: "rejected", batch: BATCH, reasons: [] },
+      ]);
       expect(read(pain002(message, { group: statusOf("ACCP") }))).toMatchObject({
         said: [],
         left: { "status ACCP, which changes nothing": 1 },
@@ -107,7 +109,7 @@ describe("contract §3 what a bank answers", () => {
           { what: "booked", batch: BATCH, amount: "120.00", day: "2026-08-17" },
           { what: "paid", line: one, amount: "80.00", day: "2026-08-17" },
           { what: "paid", line: two, amount: "40.00", day: "2026-08-17" },
-          { what: "back", line: one, amount: "80.00", reason: "MD07", returned: true },
+          { what: "back", line: one, amount: "80.00", reasons: ["MD07"], returned: true, day: "2026-08-17" },
           { what: "back_batch", batch: BATCH, amount: "120.00" },
         ],
         left: { "entry about something else": 1, "entry that is not booked yet": 1 },
@@ -154,15 +156,33 @@ describe("contract §3 what a bank answers", () => {
     ]);
     const code = "<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>RRTN</SubFmlyCd></Fmly></Domn></BkTxCd>";
     expect(read(entry(code)).said).toEqual([
-      { what: "back", line: one, amount: "0.20", reason: undefined, returned: true },
+      { what: "back", line: one, amount: "0.20", reasons: [], returned: true, day: "2026-08-17" },
     ]);
+  });
+
+  test("contract §3 a return that names no payment of ours, or that the bank takes back, is named with its amount", () => {
+    const message = "camt.053.001.08";
+    const back = bankEntry(message, {
+      amount: "80.00",
+      credit: true,
+      details: [{ line: "NOTPROVIDED", amount: "80.00", reason: "AC04" }],
+    });
+    const undone = bankEntry(message, { amount: "40.00", details: [{ line: two, amount: "40.00" }] });
+    expect(read(camt(message, [back, undone.replace("<Sts>", "<RvslInd>true</RvslInd><Sts>")]))).toEqual({
+      message,
+      said: [],
+      left: {
+        "return of 80.00 euro (AC04) that names no payment of ours: ask the bank": 1,
+        "return of 40.00 euro that the bank took back, of a payment of ours: ask the bank": 1,
+      },
+    });
   });
 
   test("contract §3 reasons: a code, words, the bank's own; line breaks and control signs are spaces", () => {
     const message = "pain.002.001.10";
     const with_ = (inner: string) =>
       read(pain002(message, { lines: [{ line: one, status: `<TxSts>RJCT</TxSts><StsRsnInf>${inner}</StsRsnInf>` }] }))
-        .said[0]?.reason;
+        .said[0]?.reasons?.[0];
     expect(with_("<Rsn><Cd>AC04</Cd></Rsn><AddtlInf>closed\r\n in May</AddtlInf>")).toBe("AC04 closed in May");
     expect(with_("<Rsn><Prtry>AC04-ish</Prtry></Rsn>")).toBe("NARR AC04-ish");
     expect(with_("<AddtlInf>the account is closed</AddtlInf>")).toBe("NARR the account is closed");

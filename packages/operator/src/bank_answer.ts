@@ -13,8 +13,9 @@ export type Said = {
   batch?: string;
   line?: string;
   amount?: string | undefined;
-  reason?: string | undefined;
-  /** when it was booked, YYYY-MM-DD; of booked and paid */
+  /** All that the file says of it, the nearest first. */
+  reasons?: string[];
+  /** when it was booked, YYYY-MM-DD; of booked, paid, and back as a return */
   day?: string;
   /** a line came back as a credit, and was not only refused */
   returned?: true;
@@ -126,25 +127,35 @@ function readStatus(root: Element, answer: BankAnswer) {
     throw new OperatorError("The file is no whole pain.002: it does not name the file it answers.");
   const kind = textAt(group, "OrgnlMsgNmId") ?? "pain.001";
   if (!kind.startsWith("pain.001")) return leave(answer, `status of another kind of file (${kind})`);
-  const rejected = new Set<string>();
-  const refuse = (batch: string | undefined, status: string | undefined, from: Element) => {
+  // the bank may say why at the file, the batch or its lines: a batch has the reasons of all of them
+  const rejected = new Map<string, string[]>();
+  const why = (from: Element) => reasonsOf(from, "StsRsnInf");
+  const refuse = (batch: string | undefined, status: string | undefined, reasons: string[]) => {
     if (status !== "RJCT") return status ? leave(answer, `status ${status}, which changes nothing`) : undefined;
-    if (batch && !rejected.has(batch))
-      answer.said.push({ what: "rejected", batch, reason: reasonOf(from, "StsRsnInf") });
-    rejected.add(batch ?? "");
+    const known = rejected.get(batch ?? "");
+    known?.push(...reasons);
+    if (known) return;
+    const all = [...reasons];
+    rejected.set(batch ?? "", all);
+    if (batch) answer.said.push({ what: "rejected", batch, reasons: all });
   };
-  refuse(textAt(group, "OrgnlMsgId"), textAt(group, "GrpSts"), group);
+  const ofGroup = why(group);
+  refuse(textAt(group, "OrgnlMsgId"), textAt(group, "GrpSts"), ofGroup);
   for (const payment of children(report, "OrgnlPmtInfAndSts")) {
-    refuse(textAt(payment, "OrgnlPmtInfId"), textAt(payment, "PmtInfSts"), payment);
+    const ofPayment = why(payment);
+    const batch = textAt(payment, "OrgnlPmtInfId");
+    refuse(batch, textAt(payment, "PmtInfSts"), ofPayment);
     for (const line of children(payment, "TxInfAndSts")) {
       const status = textAt(line, "TxSts") ?? "none";
       if (status === "RJCT") {
         const amount = children(child(child(line, "OrgnlTxRef"), "Amt"), "InstdAmt")[0];
+        const ofLine = why(line);
+        rejected.get(batch ?? "")?.push(...ofLine);
         answer.said.push({
           what: "back",
           line: textAt(line, "OrgnlEndToEndId") ?? "",
           amount: amount && amountOf(amount),
-          reason: reasonOf(line, "StsRsnInf"),
+          reasons: [...ofLine, ...ofPayment, ...ofGroup],
         });
       } else leave(answer, `payment of status ${status}, which changes nothing`);
     }
@@ -172,18 +183,30 @@ function readEntry(entry: Element, answer: BankAnswer) {
   if (!whole) return leave(answer, "entry without an amount in euro");
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
-  if (isDebit && isReversal) return leave(answer, "entry about something else");
   const [booked] = children(entry, "BookgDt");
   const written = (textAt(booked, "Dt") ?? textAt(booked, "DtTm"))?.slice(0, 10);
   const day = written ? { day: written } : {};
   const blocks = children(entry, "NtryDtls");
   const details = blocks.flatMap((block) => children(block, "TxDtls"));
   const lines = details.filter((each) => OURS.test(textAt(each, "Refs", "EndToEndId") ?? ""));
+  if (isDebit && isReversal)
+    return leave(
+      answer,
+      lines.length > 0
+        ? `return of ${whole} euro that the bank took back, of a payment of ours: ask the bank`
+        : "entry about something else",
+    );
   if (lines.length === 0) {
     const batch = [
       ...blocks.flatMap((block) => [textAt(block, "Btch", "PmtInfId"), textAt(block, "Btch", "MsgId")]),
       ...details.flatMap((each) => [textAt(each, "Refs", "PmtInfId"), textAt(each, "Refs", "MsgId")]),
     ].find((id) => OURS.test(id ?? ""));
+    const [back] = [...details, entry].flatMap((each) => reasonsOf(each, "RtrInf"));
+    if (!batch && !isDebit && (back !== undefined || isReturn(entry) || details.some(isReturn)))
+      return leave(
+        answer,
+        `return of ${whole} euro (${back ?? "no reason"}) that names no payment of ours: ask the bank`,
+      );
     if (!batch) return leave(answer, "entry about something else");
     answer.said.push(
       isDebit ? { what: "booked", batch, amount: whole, ...day } : { what: "back_batch", batch, amount: whole },
@@ -214,7 +237,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
     else if (isDebit) answer.said.push({ what: "paid", line, amount, ...day });
     // a payee knows our id too, and may name it in a payment of their own
     else if (isReversal || isReturn(entry) || isReturn(each) || children(each, "RtrInf").length > 0)
-      answer.said.push({ what: "back", line, amount, reason: reasonOf(each, "RtrInf"), returned: true });
+      answer.said.push({ what: "back", line, amount, reasons: reasonsOf(each, "RtrInf"), returned: true, ...day });
     else leave(answer, `credit of ${amount} euro that names a payment of ours, and is no return`);
   });
 }
@@ -222,20 +245,19 @@ function readEntry(entry: Element, answer: BankAnswer) {
 /** Whether the bank's code of a transaction says that it is a return. */
 const isReturn = (from: Element) => textAt(from, "BkTxCd", "Domn", "Fmly", "SubFmlyCd") === "RRTN";
 
-/** The bank's reason: its code, and its words. What is no code of ISO 20022 stands behind NARR. */
-function reasonOf(from: Element, element: string): string | undefined {
-  const [first] = children(from, element);
-  if (!first) return undefined;
-  const code = textAt(first, "Rsn", "Cd");
-  const words = [textAt(first, "Rsn", "Prtry"), ...children(first, "AddtlInf").map(({ text }) => text)]
-    .filter((each) => each !== undefined)
-    .join(" ");
-  const said = /^[A-Z0-9]{4}$/.test(code ?? "") ? `${code} ${words}` : `NARR ${code ?? ""} ${words}`;
-  return said
-    .replace(/[\s\p{Cc}]+/gu, " ")
-    .trim()
-    .slice(0, 200);
-}
+/** The bank's reasons: of each its code, and its words. What is no code of ISO 20022 stands behind NARR. */
+const reasonsOf = (from: Element, element: string): string[] =>
+  children(from, element).map((each) => {
+    const code = textAt(each, "Rsn", "Cd");
+    const words = [textAt(each, "Rsn", "Prtry"), ...children(each, "AddtlInf").map(({ text }) => text)]
+      .filter((word) => word !== undefined)
+      .join(" ");
+    const said = /^[A-Z0-9]{4}$/.test(code ?? "") ? `${code} ${words}` : `NARR ${code ?? ""} ${words}`;
+    return said
+      .replace(/[\s\p{Cc}]+/gu, " ")
+      .trim()
+      .slice(0, 200);
+  });
 
 /** An amount in euro, as it is written; undefined of another currency, or if it is none. */
 function amountOf(element: Element): string | undefined {

@@ -83,8 +83,13 @@ function prepared({ batch, left_out, payees }: OpsAnswer): string {
   ].join("\n\n");
 }
 
-function settled({ changed, paid, failed, batch, lines }: OpsAnswer): string {
+function settled({ changed, paid, failed, waits, batch, lines }: OpsAnswer): string {
   return [
+    ...(Number(waits) > 0
+      ? [
+          `${count(waits, "line")} waits until another operator runs the same command${batch ? ", and the batch with it" : ""}.`,
+        ]
+      : []),
     changed ? `${count(paid, "line")} paid, ${failed} failed.` : "Nothing to change: it was so already.",
     ...(batch ? [batchText(batch as Row)] : []),
     ...((lines as Row[]).length > 0 ? [table(lines as Row[], LINE_COLUMNS.split(" "))] : []),
@@ -104,9 +109,10 @@ const OUTCOMES: Record<string, string> = {
   sum_differs:
     "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
   had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
-  booked_twice: "booked_twice: booked twice in this file; the bank may have paid twice, ask it, nothing changed",
+  booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
   failed_before: "failed_before: booked, but it failed here before; compare it with the bank, nothing changed",
-  booked_before: "booked_before: refused by the bank, but a line of it was booked; nothing changed",
+  booked_before: "booked_before: refused by the bank, but it was booked; ask the bank, nothing changed",
+  surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
   names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
 };
 

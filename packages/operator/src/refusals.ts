@@ -186,8 +186,12 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   payout_had_before: () =>
     "AM05 and DUPL say that the bank had the same order before, and pays that one. Nothing was changed; payout answer reads " +
     "from camt.053 or camt.054 what it paid.",
+  second_person_releases: ({ login }) => `${login} reported that it failed, so somebody else has to release it.`,
+  payout_stale: ({ batch, lines }) =>
+    `Since batch ${batch} was prepared the IBAN of these lines was changed or barred: ${lines}. ` +
+    "Run payout cancel, then payout prepare.",
   payout_booked: ({ batch }) =>
-    `The bank booked a line of batch ${batch}, so it did not refuse the file; report lines that came back with payout answer.`,
+    `The bank booked a line of batch ${batch}, so it did not refuse the file, and has no use for it again; payout answer reads what came back.`,
   invalid_pays_on: ({ date, next }) =>
     `The bank does not pay on ${date}; give a TARGET day within 90 days, such as ${next} (no weekend, 1 January, Good ` +
     "Friday, Easter Monday, 1 May, 25 or 26 December).",

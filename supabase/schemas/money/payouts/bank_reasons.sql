@@ -4,7 +4,8 @@
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
 -- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
--- before:  the bank had the same order before, and pays that one. It changes nothing.
+-- before:  the bank had the same order before, and pays that one. It changes nothing. As the reason of a payment that
+--          came back it says that the money is here: then it is as none.
 create function private.bank_reasons() returns table (code text, effect text, means text)
 language sql immutable
 as $$
@@ -28,6 +29,11 @@ as $$
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
     ('DT01', 'none', 'the day of payment is none that the bank takes'),
+    ('DU01', 'before', 'the bank had a file of this id before'),
+    ('DU02', 'before', 'the bank had a batch of this id before'),
+    ('DU03', 'before', 'the bank had this payment before'),
+    ('DU04', 'before', 'the bank had a payment of this id before'),
+    ('DU05', 'before', 'the bank had an instruction of this id before'),
     ('DUPL', 'before', 'the bank had this payment before'),
     ('ED05', 'none', 'the banks could not settle it'),
     ('FF01', 'none', 'the bank could not read the file'),
@@ -52,6 +58,19 @@ as $$
   select coalesce((select r.effect from private.bank_reasons() r
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
+
+-- Of all reasons that a file gives, the one that decides: that the bank had the order before, or else the first.
+create function private.deciding_reason(reasons text[]) returns text
+language sql immutable
+as $$
+  select coalesce((select r from unnest(reasons) with ordinality u (r, n)
+                    where private.bank_effect(r) = 'before' order by n limit 1), reasons[1])
+$$;
+
+-- What a reason of a payment that came back comes to.
+create function private.return_effect(reason text) returns text
+language sql immutable
+as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
 
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text

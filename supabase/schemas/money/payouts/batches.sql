@@ -168,7 +168,8 @@ begin
   update core.payout_lines l
      set status = 'paid',
          paid_at = greatest(b.exported_at,
-                            least(private.now(), private.dutch_midnight(booked_on) + interval '12 hours'))
+                            least(private.now(), private.dutch_midnight(pay_lines.booked_on) + interval '12 hours')),
+         booked_on = pay_lines.booked_on
     from unnest(waiting) w join core.payout_batches b on b.id = w.batch_id
    where l.partner_id = w.partner_id and l.id = w.id;
   perform private.request_statements(waiting), private.notify_payments(waiting, 'payout_paid');
@@ -190,6 +191,7 @@ begin
   perform private.withdraw_statement(l) from unnest(lines) l;
   update core.payout_lines l
      set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason,
+         failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
   foreach line in array lines loop

@@ -117,11 +117,19 @@ as $$
                case when w.line is null then w.outcome
                     when l.id is null then 'unknown'
                     when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
-                    when w.what = 'back' and private.bank_effect(w.reason) = 'before' then 'had_before'
+                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
+                      then 'had_before'
                     when w.amount <> l.amount then 'amount_differs'
-                    when w.what = 'paid' and row_number() over same > 1 then 'booked_twice'
-                    when w.what = 'paid' and l.status = 'failed' then 'failed_before'
-                    when w.what = 'paid' and l.status = 'paid' or w.what = 'back' and l.status = 'failed'
+                    when w.what = 'paid' and row_number() over same > 1 or w.day <> l.booked_on and w.what = 'paid'
+                      then 'booked_twice'
+                    -- it was booked, and came back
+                    when w.what = 'paid' and l.status = 'failed' and not l.returned then 'failed_before'
+                    -- the bank refuses no payment that it booked
+                    when w.what = 'back' and not w.returned and l.status = 'paid' then 'booked_before'
+                    when w.what = 'back' and w.day = l.surplus_on then 'already'
+                    when w.what = 'back' and w.returned and l.booked_again is not null and l.surplus_on is null
+                      then 'surplus'
+                    when w.what = 'paid' and l.status in ('paid', 'failed') or w.what = 'back' and l.status = 'failed'
                          or row_number() over same > 1 then 'already' end,
                case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
       from unnest(words) w
@@ -150,12 +158,12 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
-               left(coalesce(s.reason, 'MS03'), 500),
+               left(coalesce(private.deciding_reason(s.reasons), 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
-                                                              reason text, day text, returned boolean))
-           with ordinality as s (what, batch, line, amount, reason, day, returned, place)));
+                                                              reasons text[], day text, returned boolean))
+           with ordinality as s (what, batch, line, amount, reasons, day, returned, place)));
   -- lines that were paid
   for said in
     select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
@@ -164,12 +172,21 @@ begin
     changed := private.pay_lines(private.lines_by_id(said.ids), said.day) > 0 or changed;
     words := private.set_outcomes(words, 'paid', said.ids, 'paid');
   end loop;
+  update core.payout_lines l
+     set booked_on = coalesce(l.booked_on, w.day),
+         booked_again = case when w.outcome = 'booked_twice' then coalesce(l.booked_again, w.day)
+                             else l.booked_again end,
+         surplus_on = case when w.outcome = 'surplus' then w.day else l.surplus_on end
+    from (select distinct on (u.line, u.outcome) u.* from unnest(words) u
+           where u.what = 'paid' and u.outcome in ('paid', 'already', 'booked_twice') or u.outcome = 'surplus'
+           order by u.line, u.outcome, u.place) w
+   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p)) and w.day is not null;
   -- before the sums of batches, which have these lines in
   update core.payout_lines l set returned = true
    where not l.returned
      and l.partner_id = any (array(select p.id from core.partners p))
      and l.id = any (array(select w.line from unnest(words) w
-                            where w.returned and coalesce(w.outcome, 'already') = 'already'));
+                            where w.returned and (w.outcome is null or w.outcome = 'already' and l.status = 'failed')));
   changed := found or changed;
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
@@ -182,14 +199,18 @@ begin
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
       word.outcome := 'not_exported';
-    elsif batch.id = any (seen) then
+    elsif batch.id = any (seen) or exists (select from unnest(lines) l where l.booked_on <> word.day) then
       word.outcome := 'booked_twice';
+      update core.payout_lines l set booked_again = coalesce(l.booked_again, word.day)
+       where l.batch_id = batch.id and l.partner_id = any (array(select p.id from core.partners p))
+         and l.booked_on is not null;
     elsif batch.status = 'rejected' then
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
           and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
-      word.outcome := 'already';
+      -- else with lines that failed here and that the bank did not send back
+      word.outcome := case when word.amount in (wanted, booked) then 'already' else 'failed_before' end;
     elsif word.amount not in (wanted, booked) then
       word.outcome := 'sum_differs';
       word.wanted := wanted;
@@ -197,6 +218,9 @@ begin
       changed := private.pay_lines(lines, word.day) > 0 or changed;
       word.outcome := 'paid';
     end if;
+    update core.payout_lines l set booked_on = word.day
+     where word.outcome in ('paid', 'already') and l.batch_id = batch.id and l.booked_on is null
+       and l.partner_id = any (array(select p.id from core.partners p)) and (l.status = 'paid' or l.returned);
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;
@@ -208,7 +232,7 @@ begin
     lines := array(select l from unnest(private.lines_by_id(said.ids)) l
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason, private.bank_effect(said.reason));
+      perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;
@@ -242,7 +266,7 @@ begin
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
-  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reason?, day?, returned?}], sha256} to '
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, day?, returned?}], sha256} to '
   '{changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back as a credit.'
   ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
   'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
@@ -290,7 +314,7 @@ as $$
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
            'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
            'means', r.means,
-           'effect', case when w.what = 'back' then private.bank_effect(w.reason) end,
+           'effect', case when w.what = 'back' then private.return_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l

@@ -179,6 +179,27 @@ begin
   return wanted;
 end $$;
 
+-- Refuses a batch with a payee whose IBAN was changed or barred after it was prepared: it would be paid all the same.
+create function private.refuse_stale(batch core.payout_batches) returns void
+language plpgsql
+as $$
+declare
+  stale constant uuid[] := array(
+    select l.id from core.payout_lines l
+      left join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+      left join core.partners p on p.id = l.partner_id and l.account_id is null
+     where l.batch_id = batch.id
+       and (coalesce(a.iban_changed_at, p.iban_changed_at) > batch.prepared_at or exists (
+              select from core.payout_lines o
+               where o.partner_id = l.partner_id and o.payee_id = l.payee_id and o.status = 'failed'
+                 and o.failed_effect in ('account', 'holder') and o.released_at is null
+                 and o.failed_at > batch.prepared_at))
+     order by l.arrival);
+begin
+  perform private.refuse_if('payout_stale', stale <> '{}', json_build_object('batch', batch.id,
+    'lines', array_to_string(stale, ', ')));
+end $$;
+
 create function ops.payout_export(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -188,7 +209,8 @@ declare
   batch   constant core.payout_batches := private.payout_batch_named(input);
 begin
   if batch.status = 'approved' then
-    perform private.refuse_unknown_payments() where not coalesce((input ->> 'adopted')::boolean, false);
+    perform private.refuse_unknown_payments(), private.refuse_stale(batch)
+      where not coalesce((input ->> 'adopted')::boolean, false);
     return json_build_object(
       'batch', private.payout_batch_row(batch),
       'created_at', to_char(private.now() at time zone 'Europe/Amsterdam', 'YYYY-MM-DD"T"HH24:MI:SS'),
@@ -204,6 +226,8 @@ begin
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
+  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
+    perform private.refuse('payout_booked', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,
                                                                 'exported_at', private.iso(batch.exported_at)));
@@ -227,6 +251,7 @@ begin
   perform private.refuse_if('payout_cancelled', batch.status = 'cancelled', json_build_object('batch', batch.id));
   perform private.refuse_if('payout_exported', batch.status <> 'approved',
     json_build_object('batch', batch.id, 'exported_at', private.iso(batch.exported_at)));
+  perform private.refuse_stale(batch) where not coalesce((input ->> 'adopted')::boolean, false);
   update core.payout_batches b
      set status = 'exported', exported_by = session_user, exported_at = private.now(),
          file_ciphertext = input #>> '{file,ciphertext}', file_key_id = input #>> '{file,key_id}',
@@ -272,8 +297,11 @@ begin
     perform private.refuse_if('payout_not_exported', batch.status not in ('exported', 'settled'),
       json_build_object('batch', batch.id, 'status', batch.status));
     perform private.refuse_if('payout_waits', batch.reject_asked_by is not null or exists (
-      select from core.payout_lines l where l.batch_id = batch.id and l.status = 'pending'
-                                        and l.return_asked_by is not null), json_build_object('batch', batch.id));
+      select from core.payout_lines l
+       where l.batch_id = batch.id and l.status = 'pending' and l.return_asked_by is not null
+         -- what this call itself repeats
+         and l.id <> all (array(select coalesce(private.line_id_of(f), l.batch_id) from unnest(failed) f))),
+      json_build_object('batch', batch.id));
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
   effect := private.failure_effect(reason);
@@ -427,6 +455,9 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
+    -- what the bank itself sent back was said by two people already
+    perform private.refuse_if('second_person_releases', not line.returned and line.failed_by = private.operator_login(),
+                              json_build_object('login', line.failed_by));
     perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line
     for other in

@@ -69,6 +69,10 @@ create table core.payout_lines (
   return_asked_by text,
   return_asked_reason text,
   returned        boolean        not null default false,
+  booked_on       date,
+  booked_again    date,
+  surplus_on      date,
+  failed_by       text,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -97,6 +101,12 @@ comment on column core.payout_lines.partner_id is
   'The tenant of the account, or the partner that is paid. The IBAN is encrypted for this tenant.';
 comment on column core.payout_lines.failed_effect is
   'What private.failure_effect made of the reason: account bars the IBAN, holder bars the payee, none bars nothing.';
+comment on column core.payout_lines.booked_on is 'The day on which a file of the bank says that it was booked.';
+comment on column core.payout_lines.booked_again is
+  'Another day on which the bank booked it: it paid twice. What comes back first is that surplus.';
+comment on column core.payout_lines.surplus_on is 'The day on which the surplus of booked_again came back.';
+comment on column core.payout_lines.failed_by is
+  'The login that reported it. Somebody else releases its IBAN, because both together make it payable again.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
 comment on column core.payout_lines.returned is
