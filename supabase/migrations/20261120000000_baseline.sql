@@ -1316,6 +1316,8 @@ create table core.accounts (
   iban_checksum_ok  boolean,
   iban_changed_at   timestamptz not null default private.now(),
   bank_name         text,
+  iban_holder       text,
+  iban_asked        jsonb,
   created_at        timestamptz not null default private.now(),
   eligibility_announced  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
@@ -1342,6 +1344,10 @@ comment on column core.accounts.iban_checksum_ok is
   'Whether the check digits of the IBAN are right, as its function found before it encrypted it; null without one.';
 comment on column core.accounts.bank_name is
   'The name that the bank is told if the customer''s own has no letter that banks take. The operator gives it.';
+comment on column core.accounts.iban_holder is
+  'In whose name the IBAN is, where the operator stored it: of who left, or of heirs. Null where the customer gave it.';
+comment on column core.accounts.iban_asked is
+  'An IBAN that one operator wants to store, {by, hash, holder}, until another one types the same. hash is keyed.';
 comment on column core.accounts.iban_changed_at is
   'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.accounts.eligibility_announced is
@@ -7264,14 +7270,14 @@ create trigger count_removed_accounts after delete on core.accounts referencing 
 
 -- Accounts: customers. Each has a signatory and one or more connections.
 
--- Stores an encrypted IBAN: {ciphertext, key_id, last4, checksum_ok}.
+-- Stores an encrypted IBAN: {ciphertext, key_id, last4, checksum_ok, holder?}. holder where the operator stores it.
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
 as $$
 begin
   update core.accounts
      set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4',
-         iban_checksum_ok = (iban ->> 'checksum_ok')::boolean
+         iban_checksum_ok = (iban ->> 'checksum_ok')::boolean, iban_holder = iban ->> 'holder', iban_asked = null
    where id = account;
   perform private.audit('account.iban_stored', account);
   perform private.advance_registration(account);
@@ -13983,6 +13989,38 @@ comment on function ops.payout_name(jsonb) is
   'The name for the bank of a customer whose own name has no letter that banks take: {account, name} to {changed, '
   'account}. It shows and changes personal data, so it leaves an audit row.';
 
+create function ops.payout_iban(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login   constant text := private.operator_login();
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  holder  constant text := btrim(input ->> 'holder');
+  asked   constant jsonb := jsonb_build_object('by', login, 'hash', input ->> 'hash', 'holder', holder);
+  account core.accounts;
+begin
+  account := private.account_named(input);
+  perform private.lock('payouts');
+  select * into account from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for update;
+  perform private.refuse_if('invalid_bank_name',
+                            (length(holder) <= 70 and private.sepa_name(holder) = holder) is not true);
+  if input -> 'iban' is null then
+    return json_build_object('partner_id', account.partner_id);
+  elsif account.iban_asked - 'by' = asked - 'by' and account.iban_asked ->> 'by' <> login then
+    perform private.store_iban(account.id, input -> 'iban' || jsonb_build_object('holder', holder));
+    return json_build_object('changed', true, 'stored', true, 'account_id', account.id);
+  elsif account.iban_asked is distinct from asked then
+    update core.accounts a set iban_asked = asked where a.partner_id = account.partner_id and a.id = account.id;
+    perform private.audit('account.iban_asked', account.id, jsonb_build_object('reason', reason));
+  end if;
+  return json_build_object('changed', account.iban_asked is distinct from asked, 'stored', false,
+                           'account_id', account.id);
+end $$;
+comment on function ops.payout_iban(jsonb) is
+  'Stores an IBAN for a customer who cannot: {account, holder, reason, iban: sealed, hash} to {changed, stored, '
+  'account_id}. stored once a second login gives the same IBAN, by its keyed hash, and holder. Without iban: '
+  '{partner_id}, for which it is sealed.';
+
 create function ops.payout_list(input jsonb) returns json
 language sql stable security definer
 as $$
@@ -14225,6 +14263,7 @@ begin
     cross join lateral (
       -- a business is paid in its own name
       select coalesce(private.sepa_name(case when o.account_id is null then p.iban_holder
+                                             when a.iban_holder is not null then a.iban_holder
                                              else coalesce(case when a.type <> 'particulier' then a.company ->> 'name'
                                                            end, s.full_name, a.display_name) end),
                       a.bank_name) as name) n
@@ -21498,7 +21537,7 @@ begin
               from private.user_profile(person) p),
     'accounts', (select coalesce(json_agg(json_build_object(
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company,
-            'iban_last4', a.iban_last4, 'bank_name', a.bank_name,
+            'iban_last4', a.iban_last4, 'bank_name', a.bank_name, 'iban_holder', a.iban_holder,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
         'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
                         from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
@@ -28229,6 +28268,7 @@ begin
       'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
       'display_name', account.display_name, 'company', account.company, 'payout_handler', account.payout_handler,
       'iban_last4', account.iban_last4, 'iban_checksum_ok', account.iban_checksum_ok, 'bank_name', account.bank_name,
+      'iban_holder', account.iban_holder, 'iban_asked_by', account.iban_asked ->> 'by',
       'balance_eur',
           private.balance(account.partner_id, 'EUR', 'customer', account.id),
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id

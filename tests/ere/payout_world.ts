@@ -9,7 +9,7 @@ import type { Partner } from "../harness/people.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";
 import { type Customer, createEreWorld, type EreWorld } from "./ere_world.ts";
 
-export type Run = (command: string | string[]) => Promise<Ran>;
+export type Run = (command: string | string[], line?: string) => Promise<Ran>;
 
 export type PayoutWorld = EreWorld & {
   /** Two operators, who have the keys of IBANs. */

@@ -502,6 +502,38 @@ describe("contract §3 payout export", () => {
 });
 
 describe("contract §3 payout settle, release", () => {
+  test("contract §3 payout iban stores the account of heirs once two people typed the same, and the bank is told their name", async () => {
+    const [customer] = await world.sold([100]);
+    const account = String(customer?.account_id);
+    const typing = (who: "anna" | "bram", line: string, holder = "Erven de Vries") =>
+      world[who](["payout", "iban", account, "--holder", holder, "--reason", "letter of the heirs"], line);
+    expect((await typing("anna", "NL91ABNA0417164301")).err).toMatch(/no IBAN/);
+    expect((await typing("anna", "DE89370400440532013000", "李")).err).toMatch(/letters/);
+    for (const changed of [true, false])
+      expect((await typing("anna", "de89 3704 0044 0532 0130 00")).json).toMatchObject({
+        changed,
+        stored: false,
+      });
+    // another IBAN, or another name, is asked for anew
+    expect((await typing("bram", "NL20INGB0001234567")).json).toMatchObject({ changed: true, stored: false });
+    expect((await typing("anna", "NL20INGB0001234567", "Erven")).json).toMatchObject({ stored: false });
+    expect((await typing("bram", "DE89370400440532013000", "Erven")).json).toMatchObject({ stored: false });
+    expect((await typing("anna", "DE89370400440532013000", "Erven")).json).toMatchObject({ stored: true });
+    const stored = await world.row(
+      "select iban_last4, iban_holder, iban_asked, iban_changed_at = private.now() as now from core.accounts where id = $1",
+      account,
+    );
+    expect(stored).toEqual({ iban_last4: "3000", iban_holder: "Erven", iban_asked: null, now: true });
+    const audited = await world.row(
+      "select json_agg(details) as details from core.audit_log where subject_id = $1",
+      account,
+    );
+    expect(JSON.stringify(audited)).not.toMatch(/3000|Erven/);
+    await world.row("update core.accounts set iban_changed_at = '2026-01-01' where id = $1", account);
+    const { xml } = await world.exported();
+    expect(xml).toMatch(/<Nm>Erven<\/Nm>[\s\S]*DE89370400440532013000/);
+  });
+
   test("contract §3 settle pays what was not said to have failed; what failed is in the balance again, and reported twice changes nothing", async () => {
     const [bad, good] = await world.sold([100, 50]);
     const { batch_id } = await world.exported();

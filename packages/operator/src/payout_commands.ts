@@ -3,7 +3,7 @@
 import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, titled, whole } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
-import { adopt, exportBatch, prepare, readAnswer } from "./payouts.ts";
+import { adopt, exportBatch, prepare, readAnswer, storeIban } from "./payouts.ts";
 import { details, euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
@@ -46,7 +46,7 @@ const REASONS: Record<string, string> = {
     "the IBAN was given or changed less than 48 hours ago, and we wait in case somebody else did it; run payout prepare again after that",
   name_unreadable: "the name has no letter or digit that banks accept; give one with payout name",
   holder_died:
-    "the bank says that the holder died; ask the heirs for their account, have it stored, then run payout release",
+    "the bank says that the holder died; ask the heirs for their account, store it by payout iban, then run payout release",
   iban_invalid: "the checksum of the IBAN is wrong; the payee has to give another one",
   iban_outside_sepa: "the country of the IBAN is outside SEPA; the payee has to give another one",
   iban_failed: "a payment to this IBAN failed; the payee has to give another one, or run payout release",
@@ -316,6 +316,32 @@ export const PAYOUT_COMMANDS: Command[] = [
     ],
     ops: "payout_name",
     view: changed("account", "Stored: the next batch uses it if the customer's own name cannot be written."),
+  },
+  {
+    name: "payout iban",
+    summary: "Store the account of a customer who cannot: who closed theirs here, or died",
+    details:
+      "Needs IBAN_KEYS, and a login of your own. Asks for the IBAN, or reads it from standard input. It is stored once " +
+      "another operator runs the command with the same IBAN and holder; then we wait 48 hours, as for any new IBAN. " +
+      "The bank is told the holder's name. If the bank said that the holder died, run payout release as well.",
+    example:
+      'payout iban 0b0d1e00-0000-4000-8000-000000000000 --holder "Erven de Vries" --reason "letter of the heirs"',
+    takes: [
+      new Argument("<account>", "account id, or its cpo_external_ref if only one account has it"),
+      new Option(
+        "--holder <name>",
+        "in whose name the account is, at most 70 letters that banks accept",
+      ).makeOptionMandatory(),
+      reason().makeOptionMandatory(),
+    ],
+    ops: "payout_iban",
+    perform: { also: [], run: storeIban },
+    view: ({ stored, changed: isNew }) =>
+      stored
+        ? "Stored: it is paid from 48 hours on."
+        : isNew
+          ? "Noted. Another operator runs the same command with the same IBAN and holder; then it is stored."
+          : "Nothing to change: it waits for another operator.",
   },
   {
     name: "payout settle",

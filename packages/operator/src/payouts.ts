@@ -1,7 +1,7 @@
 // Steps of a payout that need the keys of the IBANs, so they run on the operator's machine: checking IBANs, and writing
 // the bank file. A decrypted IBAN exists only in the memory of this process and in that file.
 
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { isSEPACountry, isValidIBAN } from "ibantools";
 import * as z from "zod";
@@ -34,6 +34,26 @@ function problemOf(keys: Keys, { partner_id, iban, failed }: Payee): string | nu
   } catch {
     return "iban_unreadable"; // the error may quote the IBAN
   }
+}
+
+/** The same for the same IBAN, and nothing to whoever has no keys. */
+const hashIban = ({ config }: Keys, iban: string) =>
+  createHmac("sha256", config.IBAN_KEYS.keys[config.IBAN_KEYS.current] ?? "")
+    .update(`payout iban ${iban}`)
+    .digest("hex");
+
+/**
+ * Stores an IBAN that two operators typed. It is read from standard input, so that no history of a shell has it, and
+ * leaves this machine encrypted, with a keyed hash by which the database compares both.
+ */
+export async function storeIban(input: Input, { call, env, readLine }: Machine): Promise<OpsAnswer> {
+  const keys = readKeys(env);
+  const read = accountIban.safeParse(await readLine("IBAN: "));
+  if (!read.success) throw new OperatorError("That is no IBAN of a country that SEPA reaches. Nothing was stored.");
+  const { partner_id } = await call("payout_iban", input);
+  const iban = sealIban(keys, String(partner_id), read.data);
+  const hash = hashIban(keys, read.data);
+  return call("payout_iban", { ...input, iban, hash });
 }
 
 /** Checks the IBANs of all payees who are due, and has the database create the batch of those it can pay. */

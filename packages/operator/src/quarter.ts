@@ -48,7 +48,7 @@ const HELP: Record<string, (payee: Unpayable) => string> = {
   iban_changed: ({ until }) => `payout prepare after ${until}`,
   iban_invalid: ({ payee }) => `account show ${payee}: its checksum is wrong, they give another one`,
   iban_failed: ({ payee }) => `payout release ${payee} --reason <why>, or they give another one`,
-  holder_died: ({ payee }) => `payout release ${payee} --reason <why>, once the heirs gave their account`,
+  holder_died: ({ payee }) => `payout iban ${payee}, then payout release: once the heirs gave their account`,
   name_unreadable: ({ payee }) => `payout name ${payee} <name>`,
 };
 

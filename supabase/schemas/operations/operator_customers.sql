@@ -149,6 +149,7 @@ begin
       'cpo_external_ref', account.cpo_external_ref, 'access_channel', account.access_channel, 'type', account.type,
       'display_name', account.display_name, 'company', account.company, 'payout_handler', account.payout_handler,
       'iban_last4', account.iban_last4, 'iban_checksum_ok', account.iban_checksum_ok, 'bank_name', account.bank_name,
+      'iban_holder', account.iban_holder, 'iban_asked_by', account.iban_asked ->> 'by',
       'balance_eur',
           private.balance(account.partner_id, 'EUR', 'customer', account.id),
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id

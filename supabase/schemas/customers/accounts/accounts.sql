@@ -1,13 +1,13 @@
 -- Accounts: customers. Each has a signatory and one or more connections.
 
--- Stores an encrypted IBAN: {ciphertext, key_id, last4, checksum_ok}.
+-- Stores an encrypted IBAN: {ciphertext, key_id, last4, checksum_ok, holder?}. holder where the operator stores it.
 create function private.store_iban(account uuid, iban jsonb) returns void
 language plpgsql
 as $$
 begin
   update core.accounts
      set iban_ciphertext = iban ->> 'ciphertext', iban_key_id = iban ->> 'key_id', iban_last4 = iban ->> 'last4',
-         iban_checksum_ok = (iban ->> 'checksum_ok')::boolean
+         iban_checksum_ok = (iban ->> 'checksum_ok')::boolean, iban_holder = iban ->> 'holder', iban_asked = null
    where id = account;
   perform private.audit('account.iban_stored', account);
   perform private.advance_registration(account);

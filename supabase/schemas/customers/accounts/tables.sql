@@ -37,6 +37,8 @@ create table core.accounts (
   iban_checksum_ok  boolean,
   iban_changed_at   timestamptz not null default private.now(),
   bank_name         text,
+  iban_holder       text,
+  iban_asked        jsonb,
   created_at        timestamptz not null default private.now(),
   eligibility_announced  boolean     not null default false,
   constraint accounts_pkey primary key (partner_id, id),
@@ -63,6 +65,10 @@ comment on column core.accounts.iban_checksum_ok is
   'Whether the check digits of the IBAN are right, as its function found before it encrypted it; null without one.';
 comment on column core.accounts.bank_name is
   'The name that the bank is told if the customer''s own has no letter that banks take. The operator gives it.';
+comment on column core.accounts.iban_holder is
+  'In whose name the IBAN is, where the operator stored it: of who left, or of heirs. Null where the customer gave it.';
+comment on column core.accounts.iban_asked is
+  'An IBAN that one operator wants to store, {by, hash, holder}, until another one types the same. hash is keyed.';
 comment on column core.accounts.iban_changed_at is
   'When the IBAN was stored or changed: money waits 48 hours before it goes there.';
 comment on column core.accounts.eligibility_announced is

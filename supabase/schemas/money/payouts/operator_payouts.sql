@@ -501,6 +501,38 @@ comment on function ops.payout_name(jsonb) is
   'The name for the bank of a customer whose own name has no letter that banks take: {account, name} to {changed, '
   'account}. It shows and changes personal data, so it leaves an audit row.';
 
+create function ops.payout_iban(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  login   constant text := private.operator_login();
+  reason  constant text := private.operator_reason(input ->> 'reason');
+  holder  constant text := btrim(input ->> 'holder');
+  asked   constant jsonb := jsonb_build_object('by', login, 'hash', input ->> 'hash', 'holder', holder);
+  account core.accounts;
+begin
+  account := private.account_named(input);
+  perform private.lock('payouts');
+  select * into account from core.accounts a where a.partner_id = account.partner_id and a.id = account.id for update;
+  perform private.refuse_if('invalid_bank_name',
+                            (length(holder) <= 70 and private.sepa_name(holder) = holder) is not true);
+  if input -> 'iban' is null then
+    return json_build_object('partner_id', account.partner_id);
+  elsif account.iban_asked - 'by' = asked - 'by' and account.iban_asked ->> 'by' <> login then
+    perform private.store_iban(account.id, input -> 'iban' || jsonb_build_object('holder', holder));
+    return json_build_object('changed', true, 'stored', true, 'account_id', account.id);
+  elsif account.iban_asked is distinct from asked then
+    update core.accounts a set iban_asked = asked where a.partner_id = account.partner_id and a.id = account.id;
+    perform private.audit('account.iban_asked', account.id, jsonb_build_object('reason', reason));
+  end if;
+  return json_build_object('changed', account.iban_asked is distinct from asked, 'stored', false,
+                           'account_id', account.id);
+end $$;
+comment on function ops.payout_iban(jsonb) is
+  'Stores an IBAN for a customer who cannot: {account, holder, reason, iban: sealed, hash} to {changed, stored, '
+  'account_id}. stored once a second login gives the same IBAN, by its keyed hash, and holder. Without iban: '
+  '{partner_id}, for which it is sealed.';
+
 create function ops.payout_list(input jsonb) returns json
 language sql stable security definer
 as $$

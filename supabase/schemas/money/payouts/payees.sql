@@ -151,6 +151,7 @@ begin
     cross join lateral (
       -- a business is paid in its own name
       select coalesce(private.sepa_name(case when o.account_id is null then p.iban_holder
+                                             when a.iban_holder is not null then a.iban_holder
                                              else coalesce(case when a.type <> 'particulier' then a.company ->> 'name'
                                                            end, s.full_name, a.display_name) end),
                       a.bank_name) as name) n
