@@ -47,6 +47,13 @@ test("contract §8 a quarter of all partners takes ten commands; files, credits,
   const lines = granted.map(({ row_id, kwh }) => (kwh === "100.000" ? `${row_id},90,a part` : `${row_id},${kwh},`));
   writeFileSync(file, ["row_id,accepted_kwh,reason", ...lines, "0b0d1e00-0000-4000-8000-00000000000a,1,"].join("\n"));
   await world.refused(["booking", "credit", "--file", file], /Line \d+.*is not a row of this booking/);
+  // of one booking a row is wrong: nothing of any is credited
+  const wrong = lines.map((line, n) => (n === lines.length - 1 ? `${granted[n]?.row_id},999999,` : line));
+  writeFileSync(file, ["row_id,accepted_kwh,reason", ...wrong].join("\n"));
+  const before = await world.row("select count(*)::int as credits from core.credits");
+  const { code, err } = await world.run(["booking", "credit", "--file", file]);
+  expect([code, err]).toEqual([1, expect.stringMatching(/more kWh than were submitted\. Nothing was credited\.\n$/)]);
+  expect(await world.row("select count(*)::int as credits from core.credits")).toEqual(before);
   writeFileSync(file, ["row_id,accepted_kwh,reason", ...lines].join("\n"));
   const credited = await typed(world.run, ["booking", "credit", "--file", file]);
   expect([credited.changed, credited.bookings.length]).toEqual([true, partners.length]);

@@ -127,8 +127,8 @@ async function exportBookings({ all, to, out: _, ...input }: Input, { call, say 
   return { files };
 }
 
-/** Credits one booking, or without its name each booking that the file has rows of, each in its own transaction. */
-async function creditBookings(input: Input, { call, say }: Machine): Promise<OpsAnswer> {
+/** Credits one booking, or without its name each booking that the file has rows of: all of them, or nothing. */
+async function creditBookings(input: Input, { call, connect, say }: Machine): Promise<OpsAnswer> {
   if (input.booking !== undefined) return call("booking_credit", input);
   if (!input.rows || input.granted !== undefined)
     throw new OperatorError("Name the booking; or give a --file of several bookings, without --granted.");
@@ -138,10 +138,19 @@ async function creditBookings(input: Input, { call, say }: Machine): Promise<Ops
   const bookingOf = new Map(bookings.flatMap(({ booking_id, row_ids }) => row_ids.map((row) => [row, booking_id])));
   const rowsOf = Map.groupBy(input.rows as { row_id: string }[], ({ row_id }) => bookingOf.get(row_id));
   const results: OpsAnswer[] = [];
-  for (const { booking_id, partner_slug } of bookings) {
-    results.push(await call("booking_credit", { booking: booking_id, rows: rowsOf.get(booking_id) }));
-    say(`${partner_slug}: credited, ${results.length} of ${bookings.length}\n`);
-  }
+  await connect(async (session) => {
+    await session.query("begin");
+    try {
+      for (const { booking_id, partner_slug } of bookings) {
+        results.push(await session.call("booking_credit", { booking: booking_id, rows: rowsOf.get(booking_id) }));
+        say(`${partner_slug}: read, ${results.length} of ${bookings.length}\n`);
+      }
+      await session.query("commit");
+    } catch (error) {
+      await session.query("rollback");
+      throw error;
+    }
+  });
   return { changed: results.some(({ changed }) => changed), bookings: results.map(({ booking }) => booking) };
 }
 
