@@ -759,6 +759,13 @@ as $$
    from generate_series(0, 9) i
 $$;
 
+-- What a row says of mail that failed: when and why, or neither.
+create function private.is_mail_failure(at timestamptz, reason text) returns boolean
+language sql immutable
+return at is null and reason is null
+    or at is not null and reason is not null
+       and reason in ('unknown_address', 'mailbox_full', 'refused', 'given_up');
+
 -- supabase/schemas/access/tenancy/tables.sql
 
 create table core.partners (
@@ -1372,10 +1379,13 @@ create table core.signatories (
   full_name  text not null,
   email      text,
   phone      text,
+  mail_failed_at     timestamptz,
+  mail_failed_reason text,
   constraint signatories_pkey primary key (partner_id, account_id),
   constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is
@@ -1386,6 +1396,21 @@ create index signatories_words
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
+-- serves: the customers of a partner's clients whom mail does not reach
+create index signatories_mail_failed on core.signatories (partner_id) where mail_failed_at is not null;
+comment on column core.signatories.mail_failed_at is
+  'When mail to them failed, as core.drafts.mail_failed_at. Null again with another address too.';
+-- another address is not to blame for what the old one did
+create function private.forget_failed_mail() returns trigger
+language plpgsql
+as $$
+begin
+  new.mail_failed_at := null;
+  new.mail_failed_reason := null;
+  return new;
+end $$;
+create trigger forget_failed_mail before update of email on core.signatories for each row
+  when (new.email is distinct from old.email) execute function private.forget_failed_mail();
 select private.enable_tenant_policy('core.signatories', 'select, insert, update');
 
 create table core.account_counts (
@@ -1517,6 +1542,8 @@ create table core.drafts (
   progress        jsonb       not null default '{}',
   conflict_reason text,
   reminders_sent  int         not null default 0,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   rehearsal_id    uuid,
   rehearsal_until timestamptz,
   user_id         uuid,
@@ -1534,6 +1561,7 @@ create table core.drafts (
   constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided',
                                                            'no_address', 'failed')),
+  constraint drafts_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
@@ -1541,6 +1569,8 @@ comment on table core.drafts is
   'after expiry. Once active it stays beside the account.';
 comment on column core.drafts.locale is
   'The language chosen for the customer; null means the partner''s (core.partners.locale).';
+comment on column core.drafts.mail_failed_at is
+  'When a mail to its customer was refused, came back or was given up. Null again once a later mail was taken.';
 comment on column core.drafts.progress is
   'What the customer typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, '
   'return_url}. The IBAN is encrypted. Emptied once active.';
@@ -1699,17 +1729,21 @@ create table core.mandate_links (
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
   constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id)
       references core.connections (partner_id, id, owner_id),
+  constraint mandate_links_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the '
   'SHA-256 of 256 random bits.';
+comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
@@ -3633,10 +3667,10 @@ create table core.events (
     'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered',
         'account.months_rejected',
     'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked',
-        'mandate.expired',
+        'mandate.expired', 'mandate.mail_failed',
     'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired',
-        'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+        'draft.conflict', 'draft.mail_failed', 'customer.sharing_ended', 'ere.sold',
     'ere.sale_reversed', 'charging.parked', 'charging.evidence_over_quota', 'ocpi.pull_failed', 'payout.approved',
         'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
@@ -3807,15 +3841,16 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'bounced', 'nobody',
+                                                              'dropped'))
 );
 comment on table core.mail_outbox is
   'Every mail, once for each cause. The sandbox captures it and never sends it. Its content has personal data, codes '
   'and live links: it is deleted once sent, the row after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, '
-  'deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out '
-  'since. Never sent; its content is not stored.';
+  'bounced: it was sent, and a report says that it did not arrive. nobody: for an address without a login, so that the '
+  'answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the '
+  'address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
   'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale. unsubscribe_url '
   'also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
@@ -3830,7 +3865,9 @@ select private.enable_tenant_policy('core.mail_outbox', 'select, insert');
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
 create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc)
-    where status = 'failed' or status = 'queued' and last_error is not null;
+    where status in ('failed', 'bounced') or status = 'queued' and last_error is not null;
+-- serves: mail to an address, and whether a later one arrived
+create index mail_outbox_recipient on core.mail_outbox (recipient, created_at desc, id desc);
 
 create table core.notices (
   partner_id    uuid        not null,
@@ -7677,7 +7714,8 @@ begin
                a.iban_checksum_ok,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
-                  select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id
+                  select s.full_name, s.email, private.iso(s.mail_failed_at) as mail_failed_at, s.mail_failed_reason
+                    from core.signatories s where s.partner_id = a.partner_id
                       and s.account_id = a.id) s) as signatory,
                (select coalesce(json_agg(row_to_json(k) order by c.created_at, c.connection_id), '[]')
                   from core.connection_mandates c
@@ -9448,7 +9486,9 @@ begin
                private.iso(d.created_at) as created_at,
                private.iso(d.invited_at) as invited_at,
                private.iso(d.claimed_at) as claimed_at,
-               private.iso(d.expires_at) as expires_at) r
+               private.iso(d.expires_at) as expires_at,
+               private.iso(d.mail_failed_at) as mail_failed_at,
+               d.mail_failed_reason) r
      where d.partner_id = private.partner_id()
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
@@ -16086,8 +16126,8 @@ as $$
   union all
   select 'mail_failed', null, count(*) from (
     select from core.mail_outbox m
-     where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status = 'failed'
-       and m.created_at > private.now() - interval '1 day' limit 10000) f
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status = 'failed' and m.created_at > private.now() - interval '1 day' limit 10000) f
   union all
   select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n
    where n.due_at <= private.now()
@@ -16231,9 +16271,12 @@ as $$
         $q$select from core.drafts d where d.ean_status in ('pending', 'failed') and d.status in ('invited',
             'claimed')$q$),
       private.waiting('mail to send', $q$select from core.mail_outbox m where m.status = 'queued'$q$),
-      private.waiting('mail that failed',
-        $q$select from core.mail_outbox m where m.status = 'failed' or m.status = 'queued'
-            and m.last_error is not null$q$),
+      private.waiting('of it mail that failed, and is tried again',
+        $q$select from core.mail_outbox m
+            where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+              and m.status = 'queued'$q$),
+      private.waiting('mail that did not arrive',
+        $q$select from core.mail_outbox m where m.status in ('failed', 'bounced')$q$),
       private.waiting('notices to mail', 'select from core.notices n where n.due_at is not null'),
       private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
       private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
@@ -17642,13 +17685,14 @@ language sql immutable
 return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered',
                 'charger.connected',
                 'charger.mid_confirmed')
-       or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
+       or (type like 'registration.%' or type = 'mandate.mail_failed')
+          and source in ('partner_upload', 'partner_invite');
 
 -- The part of an event's data that a partner is told of a customer.
 create function private.customer_data(data jsonb) returns jsonb
 language sql immutable
 return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status',
-                                            'mid_eligible', data -> 'mid_eligible'));
+                                            'mid_eligible', data -> 'mid_eligible', 'reason', data -> 'reason'));
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
@@ -18617,6 +18661,160 @@ begin
   return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
 end $$;
 
+-- supabase/schemas/outbox/mail/failures.sql
+
+-- Mail that did not arrive: refused by the mail server, given up after its retries, or reported as bounced. The draft,
+-- the mandate link and the customer say so, until a later mail is taken or they have another address.
+
+-- Why a mail failed, by its enhanced status code (RFC 3463), or null.
+create function private.mail_failure(code text) returns text
+language sql immutable
+return case when code in ('5.1.0', '5.1.1', '5.1.2', '5.1.3', '5.1.4', '5.1.6', '5.1.10', '5.4.4')
+                 then 'unknown_address'
+            when code = '5.2.2' then 'mailbox_full'
+            -- a mail server that tried for days and stopped
+            when code like '4.%' then 'given_up'
+            else 'refused' end;
+
+-- For whom a mail was: a draft that is no account yet, or an account, with the link or connection that it was about.
+create function private.mail_reader(mail core.mail_outbox, out draft uuid, out tenant uuid, out account uuid,
+                                    out link uuid, out connection uuid)
+language plpgsql stable
+as $$
+declare
+  about      constant text[] := string_to_array(mail.cause, ':');
+  matter     constant text   := about[1];
+  subject_id constant uuid   := private.as_uuid(about[2]);
+begin
+  if matter in ('mandate_link', 'mandate_code', 'mandate_signed') then
+    select l.partner_id, l.id, l.connection_id, c.account_id into tenant, link, connection, account
+      from core.mandate_links l
+      join core.connections c on c.partner_id = l.partner_id and c.id = l.connection_id
+     where l.partner_id = mail.partner_id and l.id = subject_id;
+  elsif matter in ('notice', 'claim_notice') then
+    select n.partner_id, n.account_id, n.connection_id into tenant, account, connection
+      from core.notices n
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.people_tenant() end
+         and n.id = subject_id;
+  elsif matter like 'claim%' then
+    select d.id, d.account_id into draft, account
+      from core.drafts d where d.partner_id = mail.partner_id and d.id = subject_id;
+    tenant := case when account is not null then private.people_tenant() end;
+  end if;
+end $$;
+
+-- Notes on draft, link and customer that mail to their address failed. Their events are written when it begins to fail.
+create function private.note_failed_mail(mail core.mail_outbox, reason text) returns void
+language plpgsql
+as $$
+declare
+  reader record;
+  draft  core.drafts;
+  signer core.signatories;
+begin
+  reader := private.mail_reader(mail);
+  if reader.account is null then
+    select * into draft from core.drafts d where d.partner_id = mail.partner_id and d.id = reader.draft
+        and d.email = mail.recipient;
+    update core.drafts d set mail_failed_at = private.now(), mail_failed_reason = reason
+     where d.partner_id = draft.partner_id and d.id = draft.id;
+    if draft.id is not null and draft.mail_failed_at is null then
+      perform private.append_event(draft.partner_id, draft.partner_id, 'draft.mail_failed', draft.id,
+                                   jsonb_build_object('status', private.draft_status(draft), 'reason', reason));
+    end if;
+    return;
+  end if;
+  update core.mandate_links l set mail_failed_at = private.now(), mail_failed_reason = reason
+   where l.partner_id = reader.tenant and l.id = reader.link and mail.cause like 'mandate_link:%';
+  select * into signer from core.signatories s where s.partner_id = reader.tenant and s.account_id = reader.account
+      and s.email = mail.recipient for no key update;
+  update core.signatories s set mail_failed_at = private.now(), mail_failed_reason = reason
+   where s.partner_id = signer.partner_id and s.account_id = signer.account_id;
+  if signer.account_id is not null and signer.mail_failed_at is null then
+    perform private.emit_of(reader.tenant, 'mandate.mail_failed', reader.account, reader.connection,
+                            jsonb_build_object('connection_id', reader.connection, 'reason', reason));
+  end if;
+end $$;
+
+-- Forgets that mail to this mail's reader failed.
+create function private.note_taken_mail(mail core.mail_outbox) returns void
+language plpgsql
+as $$
+declare
+  reader record;
+begin
+  reader := private.mail_reader(mail);
+  update core.drafts d set mail_failed_at = null, mail_failed_reason = null
+   where d.partner_id = mail.partner_id and d.id = reader.draft and d.email = mail.recipient
+       and d.mail_failed_at is not null;
+  update core.mandate_links l set mail_failed_at = null, mail_failed_reason = null
+   where l.partner_id = reader.tenant and l.id = reader.link and l.mail_failed_at is not null;
+  update core.signatories s set mail_failed_at = null, mail_failed_reason = null
+   where s.partner_id = reader.tenant and s.account_id = reader.account and s.email = mail.recipient
+       and s.mail_failed_at is not null;
+end $$;
+
+-- Locks the draft of a mail, before the mail itself: a withdrawal locks them in this order.
+create function private.lock_mails_draft(mail core.mail_outbox) returns void
+language plpgsql
+as $$
+declare
+  draft constant uuid := (private.mail_reader(mail)).draft;
+begin
+  perform from core.drafts d where d.partner_id = mail.partner_id and d.id = draft for no key update;
+end $$;
+
+-- Reads one report of a mail server: what became of it. failed: it changed something; known: it was told before;
+-- temporary: it is tried again, or arrived; not_ours: we sent no such mail to this recipient.
+create function private.read_report(report jsonb) returns text
+language plpgsql
+as $$
+declare
+  mail core.mail_outbox;
+  recipients constant text[] := array(select lower(r) from jsonb_array_elements_text(report -> 'recipients') as r);
+  code constant text := substring(report ->> 'status' from '^[245][.][0-9]{1,3}[.][0-9]{1,3}$');
+begin
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(report ->> 'mail')
+       and m.status in ('sent', 'bounced') and m.recipient = any (recipients);
+  if mail.id is null then
+    return 'not_ours';
+  elsif report ->> 'action' is distinct from 'failed' then
+    return 'temporary';
+  end if;
+  perform private.lock_mails_draft(mail);
+  update core.mail_outbox m set status = 'bounced', last_error = concat_ws(' ', 'bounced', code)
+   where m.partner_id = mail.partner_id and m.id = mail.id and m.status = 'sent';
+  if not found then
+    return 'known';
+  end if;
+  -- what arrived since says that the address is good
+  if not exists (select from core.mail_outbox m
+                  where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'sent'
+                      and m.done_at > mail.done_at) then
+    perform private.note_failed_mail(mail, private.mail_failure(code));
+  end if;
+  perform private.set_tenant(mail.partner_id), private.audit('mail.bounced', mail.id);
+  return 'failed';
+end $$;
+
+create function ops.mail_bounced(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  report   jsonb;
+  outcomes text[] := '{}';
+begin
+  perform private.act_as_operator(input);
+  for report in select r from jsonb_array_elements(input -> 'reports') as r loop
+    outcomes := outcomes || private.read_report(report);
+  end loop;
+  return json_build_object('outcomes', array_to_json(outcomes));
+end $$;
+comment on function ops.mail_bounced(jsonb) is
+  'Reads delivery reports of mail servers: {reports: [{mail, recipients, action, status}]} to {outcomes}, one for each '
+  'report, as private.read_report. mail is the id in the Message-ID that came back.';
+
 -- supabase/schemas/outbox/mail/limits.sql
 
 -- How many mails an address gets in a day: strangers, partners and CPOs decide where they go. Production only, the
@@ -19001,7 +19199,7 @@ declare
 begin
   return query
     select * from core.mail_outbox m
-     where (not failed or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
+     where (not failed or m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
          and m.status <> 'nobody'
        and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
      order by m.created_at desc, m.id desc limit size;
@@ -19088,19 +19286,15 @@ begin
   return true;
 end $$;
 
-create function ops.mail_resend(input jsonb) returns json
-language plpgsql security definer
+-- Has the worker send a mail again: resent, or waits if it goes by itself. Refuses useless mail. look changes nothing.
+create function private.resend(mail core.mail_outbox, look boolean) returns text
+language plpgsql
 as $$
 declare
-  mail    core.mail_outbox;
   partner core.partners;
 begin
-  perform private.act_as_operator(input);
-  select * into mail from core.mail_outbox m
-   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
-       and m.status <> 'nobody' for update;
-  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
   perform private.refuse_if('mail_sent', mail.status = 'sent', json_build_object('mail', mail.id));
+  perform private.refuse_if('mail_bounced', mail.status = 'bounced', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_captured', mail.status = 'captured', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_dropped', mail.status = 'dropped', json_build_object('mail', mail.id));
   select * into partner from core.partners p where p.id = mail.partner_id;
@@ -19116,18 +19310,71 @@ begin
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
   elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
     -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
-    return json_build_object('changed', false, 'mail', private.mail_row(mail));
+    return 'waits';
+  elsif not look then
+    update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
+     where m.partner_id = mail.partner_id and m.id = mail.id;
+    perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
   end if;
-  update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
-   where m.partner_id = mail.partner_id and m.id = mail.id
-  returning * into mail;
-  perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail));
+  return 'resent';
+end $$;
+
+create function ops.mail_resend(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  mail    core.mail_outbox;
+  outcome text;
+begin
+  perform private.act_as_operator(input);
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
+       and m.status <> 'nobody' for update;
+  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
+  outcome := private.resend(mail, false);
+  select * into mail from core.mail_outbox m where m.partner_id = mail.partner_id and m.id = mail.id;
+  return json_build_object('changed', outcome = 'resent', 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is
   'Has the worker''s next run send a mail that failed, or waits long after a failure: {id} to {changed, mail}. Refuses '
   'mail that was sent or dropped, because its content is gone. Refuses mail that its reader can no longer use, or '
   'opted out of.';
+
+create function ops.mail_resend_failed(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  look     constant boolean     := coalesce((input ->> 'look')::boolean, false);
+  partner  constant uuid        := private.chosen_partner(input);
+  since    constant timestamptz := coalesce(private.dutch_midnight(private.as_day(input ->> 'since')),
+                                            private.as_moment(input ->> 'since'));
+  mail     core.mail_outbox;
+  outcome  text;
+  outcomes jsonb := '{}';
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_since', input ? 'since' and since is null);
+  for mail in
+    select * from core.mail_outbox m
+     -- as the index has them; what came back has no text any more
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status <> 'bounced' and (since is null or m.created_at >= since)
+       and (partner is null or m.partner_id = partner)
+     order by m.created_at desc, m.id desc for update skip locked
+  loop
+    begin
+      outcome := private.resend(mail, look);
+    exception when sqlstate 'RULES' then outcome := sqlerrm;
+    end;
+    outcomes := outcomes || jsonb_build_object(outcome, coalesce((outcomes ->> outcome)::int, 0) + 1);
+  end loop;
+  return json_build_object('outcomes', (
+    select coalesce(json_agg(json_build_object('outcome', o.key, 'mails', o.value) order by o.key), '[]')
+      from jsonb_each(outcomes) o));
+end $$;
+comment on function ops.mail_resend_failed(jsonb) is
+  'Has the worker send again what failed since a day or moment: {since?, partner?, look?} to {outcomes: [{outcome, '
+  'mails}]}, as private.resend. Mail that was refused as of no use stays as it is. look: counts, and changes nothing.';
 
 -- supabase/schemas/outbox/mail/outbox.sql
 
@@ -19233,9 +19480,14 @@ comment on function api.read_waiting_mail(jsonb) is
   'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
 grant execute on function api.read_waiting_mail(jsonb) to edge_slow;
 
-create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
-language sql security definer
+create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean, code text) returns void
+language plpgsql security definer
 as $$
+declare
+  settled core.mail_outbox;
+begin
+  select * into settled from core.mail_outbox m where m.partner_id = tenant and m.id = mail;
+  perform private.lock_mails_draft(settled);
   update core.mail_outbox m
      set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed'
                        else 'queued' end,
@@ -19245,8 +19497,14 @@ as $$
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
          content = case when failure is null then '{}' else m.content end
    where m.partner_id = tenant and m.id = mail and m.status = 'queued'
-$$;
-comment on function private.settle_mail(uuid, uuid, text, boolean) is
+  returning * into settled;
+  if settled.status = 'sent' then
+    perform private.note_taken_mail(settled);
+  elsif settled.status = 'failed' then
+    perform private.note_failed_mail(settled, case when permanent then private.mail_failure(code) else 'given_up' end);
+  end if;
+end $$;
+comment on function private.settle_mail(uuid, uuid, text, boolean, text) is
   'Stores the result of a mail, and deletes what was sent: it held live links and codes. Definer: the worker sends the '
   'mail of every tenant.';
 
@@ -19255,13 +19513,13 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false))
-     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean);
+  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false), r.code)
+     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean, code text);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'The results of leased mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is '
-  'tried again with back-off, twelve times over 17 hours.';
+  'The results of leased mails: [{partner_id, id, failure, permanent, code}], failure null when sent. A temporary '
+  'one is tried again with back-off, twelve times over 17 hours. code is the enhanced status code of a refusal.';
 grant execute on function api.settle_mail(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/pages/partner/customers.sql
@@ -19322,6 +19580,7 @@ begin
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
+             s.mail_failed_at, s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
@@ -19343,6 +19602,7 @@ begin
          and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
          and (looks_for ->> 'registration' is null or k.is_disclosed
               and k.registration_status = looks_for ->> 'registration')
+         and (looks_for ->> 'mail' is null or k.is_disclosed and k.mail_failed_at is not null)
          and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
@@ -19364,7 +19624,7 @@ begin
       cross join lateral (
         select r.customer_ref, r.external_ref, k.full_name as naam, k.email, k.phone, k.postal_code, k.street,
                concat_ws(' ', k.house_number, k.house_number_addition) as house_number, k.city, k.registration_status,
-                   k.attached_month,
+               private.iso(k.mail_failed_at) as mail_failed_at, k.mail_failed_reason, k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger,
@@ -19381,9 +19641,9 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
-  'registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in '
-  'the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or '
-  'invited.';
+  'registration, mail}, to {found, customers}; found counts all that match. Definer, because people own what they '
+  'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
+  'partner itself uploaded or invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -19700,8 +19960,7 @@ begin
         select count(*) from core.draft_uploads u where u.partner_id = partner.id
             and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
-                        where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-                            and m.partner_id = partner.id),
+                        where m.status in ('failed', 'bounced') and m.partner_id = partner.id),
       -- what people bring it is earned in the people's tenant's ledger
       'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
                         from unnest(array[partner.id, private.people_tenant()]) as l (tenant)
@@ -20096,14 +20355,17 @@ as $$
     'ean_status', draft.ean_status, 'ean_candidates', jsonb_array_length(draft.ean_candidates),
     'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at',
         private.iso(draft.claimed_at),
-    'expires_at', private.iso(draft.expires_at))
+    'expires_at', private.iso(draft.expires_at), 'mail_failed_at', private.iso(draft.mail_failed_at),
+    'mail_failed_reason', draft.mail_failed_reason)
 $$;
 
--- Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address),
--- expiring (within 14 days).
+-- Why a draft needs attention, or null. The first that holds of conflict, mail (it does not arrive), ean (none or
+-- several at the address), expiring (within 14 days).
 create function private.needs_attention(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'conflict' then 'conflict'
+            when draft.mail_failed_at is not null and draft.status in ('invited', 'claimed')
+                 and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'mail'
             when draft.status in ('invited', 'claimed') and draft.ean_status in ('not_found', 'ambiguous')
                  and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
             when draft.status = 'invited' and draft.expires_at > private.now()
@@ -20607,13 +20869,14 @@ as $$
                            'partner_name', private.partner_display_name(private.own_partner()))
 $$;
 
--- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are
--- no other drafts.
+-- How many of the tenant's newest drafts need what attention: {examined, all, conflict, mail, ean, expiring}. all:
+-- there are no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable
 as $$
   select json_build_object('examined', count(*), 'all', count(*) < private.drafts_examined(),
                            'conflict', count(*) filter (where d.needs = 'conflict'),
+                           'mail', count(*) filter (where d.needs = 'mail'),
                            'ean', count(*) filter (where d.needs = 'ean'),
                            'expiring', count(*) filter (where d.needs = 'expiring'))
     from (select private.needs_attention(d) as needs from core.drafts d
@@ -20641,7 +20904,11 @@ begin
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
             where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected
+                and c.registration_status = 'afgekeurd')), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and exists (
+           select from core.accounts b
+             join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
+            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
@@ -20650,6 +20917,7 @@ begin
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
+    'mail', needs.mail,
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -20657,7 +20925,7 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
@@ -20681,6 +20949,8 @@ begin
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
+      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
+                      and s.mail_failed_at is not null),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -20688,8 +20958,9 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
   '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
-  'customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. iban_wrong: the '
-  'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';
+  'customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
+  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
+  'wrong. mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -28274,7 +28545,9 @@ begin
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),
       'created_at', private.iso(account.created_at)),
-    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                       'mail_failed_at', private.iso(s.mail_failed_at),
+                                       'mail_failed_reason', s.mail_failed_reason)
                     from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id),
     'connections', (select coalesce(json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id),
                                     '[]')

@@ -231,6 +231,10 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_dropped: ({ mail }) =>
     `The mail ${mail} was not sent: its address reached its daily limit, or its reader opted out. After a limit its ` +
     "reader can ask for it again the next day.",
+  mail_bounced: ({ mail }) =>
+    `The mail ${mail} was sent and came back, and its text was deleted when it was sent; correct the address, then it can ` +
+    "be mailed again as a new mail.",
+  invalid_since: () => "A moment is written 2026-11-20 (midnight in Amsterdam) or 2026-11-20T09:30:00Z.",
   mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends no mail.`,
   mail_outdated: ({ mail }) =>
     `The mail ${mail} is about something already done, or has a code or link that expired or was replaced; its ` +

@@ -13,6 +13,7 @@ import {
   trimmedTo,
 } from "#shared/values/fields.ts";
 import { compareIbans, sealIban } from "#shared/values/iban.ts";
+import { mailFailed } from "#shared/values/mail_failure.ts";
 import {
   AccountType,
   calendarDate,
@@ -79,6 +80,7 @@ const Account = z
       .object({
         full_name: z.string().meta({ description: "First and last name" }),
         email: z.string().nullable().meta({ description: "E-mail address" }),
+        ...mailFailed(),
       })
       .meta({ description: "Who signs, or signed, the mandate" }),
     connections: z.array(Connection).meta({ description: "All connections of the account, including archived ones" }),

@@ -155,7 +155,9 @@ begin
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),
       'created_at', private.iso(account.created_at)),
-    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                       'mail_failed_at', private.iso(s.mail_failed_at),
+                                       'mail_failed_reason', s.mail_failed_reason)
                     from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id),
     'connections', (select coalesce(json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id),
                                     '[]')

@@ -12,6 +12,7 @@ type Way = ((sandbox: Sandbox) => Promise<unknown>) | string;
 
 const OPERATOR = "Only the operator does this";
 const LATER = "It happens as time passes";
+const BOUNCED = "A mail server refuses our mail or sends it back; the sandbox mails nobody";
 
 /** Every type of a CPO client's log. */
 const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
@@ -30,6 +31,7 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "ere.sold": (sandbox) => sandbox.settledAccount("via_cpo_invoicing"),
   "ere.sale_reversed": `${OPERATOR}, who takes a sale back`,
   "mandate.declined": (sandbox) => sandbox.declined(),
+  "mandate.mail_failed": BOUNCED,
   "mandate.expired": `${LATER}: the last signed year ends and nobody signed for the next`,
   "mandate.renewed": `${LATER}: a customer signs again in the last weeks of the signed years`,
   "mandate.revoked": `${OPERATOR}, at the customer's request. In a partner's log it can be triggered`,
@@ -56,10 +58,12 @@ const PARTNER: Readonly<Record<TypeOf<"/partner/events">, Way>> = {
   "draft.active": (sandbox) => sandbox.customer(false),
   "draft.claimed": (sandbox) => sandbox.customer(false),
   "draft.conflict": (sandbox) => sandbox.conflict(),
+  "draft.mail_failed": BOUNCED,
   "draft.expired": `${LATER}: nobody claims a draft for 60 days`,
   "ere.sold": SHARE,
   "ere.sale_reversed": CLIENT["ere.sale_reversed"],
   "mandate.expired": CLIENT["mandate.expired"],
+  "mandate.mail_failed": CLIENT["mandate.mail_failed"],
   "mandate.renewed": CLIENT["mandate.renewed"],
   "mandate.revoked": (sandbox) => sandbox.revoked(),
   "mandate.signed": (sandbox) => sandbox.customer(false),
