@@ -28514,6 +28514,8 @@ begin
                order by m.status, m.created_at limit 1) end) order by p.place), '[]'), coalesce(max(p.found_all), 0)
     into customers, found_all
     from page p join core.partners r on r.id = p.partner_id;
+  perform private.refuse_if('iban_not_searchable', found_all = 0 and private.as_uuid(typed) is null
+                            and upper(regexp_replace(typed, '[\s.-]', '', 'g')) ~ '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$');
   for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
     perform private.set_tenant((customer ->> 'partner_id')::uuid),
         private.audit('customer.found', (customer ->> 'id')::uuid);
@@ -28523,8 +28525,8 @@ end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of '
   'name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code '
-  'with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for '
-  'each customer.';
+  'with house number. Exact matches come first, then by name. Needs three letters or digits; an IBAN '
+  'is not found. Leaves an audit row for each customer.';
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer

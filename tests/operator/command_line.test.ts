@@ -224,6 +224,7 @@ describe("contract §8 exit codes and errors", () => {
         "connection archive",
         "invoice issue",
         "login disable",
+        "mail resend",
         "mandate revoke",
         "ocpi disable",
         "partner deactivate",

@@ -3,7 +3,7 @@
 import { closeSync, createReadStream, type Dirent, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import PostalMime from "postal-mime";
-import type { Input, Machine, Row } from "./command.ts";
+import { count, type Input, type Machine, type Row } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
 
 /** What one report says about one recipient, and where it stands. */
@@ -24,7 +24,7 @@ export async function readBounces({ file, ...input }: Input, { call, say }: Mach
     const { outcomes } = (await call("mail_bounced", { ...input, reports: waiting })) as { outcomes: string[] };
     rows.push(...waiting.map(({ place, mail, status }, at) => ({ place, outcome: outcomes[at], mail, status })));
     waiting = [];
-    say(`${rows.length} reports read\n`);
+    say(`${count(rows.length, "report")} read\n`);
   };
   for await (const { place, raw } of messagesAt(String(file))) {
     const reports = await readReport(raw);

@@ -98,7 +98,11 @@ export const MAIL_COMMANDS: Command[] = [
       new Option("--since <moment>", "with --failed: only mail of this day or moment and later"),
     ],
     prepare: checkResend,
-    ops: (input) => (input.failed ? "mail_resend_failed" : "mail_resend"),
+    ops: "mail_resend",
+    perform: {
+      also: ["mail_resend_failed"],
+      run: (input, { call }) => call(input.failed ? "mail_resend_failed" : "mail_resend", input),
+    },
     ends: (input) => (input.failed ? "The next run of the worker sends these again." : undefined),
     looks: { ops: (input) => (input.failed ? "mail_resend_failed" : undefined), view: toResend },
     view: (answer) =>

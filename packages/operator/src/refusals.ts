@@ -72,7 +72,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   invalid_return_url: () =>
     "A return URL is https (http only for localhost), at most 500 characters, without credentials, query or fragment.",
 
-  account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}"; see customer find.`,
+  account_not_found: ({ account }) =>
+    `No account matches "${account}"; find it with customer find, and name it by its id.`,
   account_ambiguous: ({ account }) => `Several clients have an account "${account}"; name it by its account id.`,
   account_several: ({ account, accounts }) =>
     `"${account}" matches several accounts; name one by its id: ${join(accounts)}.`,
@@ -243,6 +244,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_of_inactive_partner: ({ mail, partner }) =>
     `The mail ${mail} invites in the name of ${partner}, which is deactivated; see partner activate.`,
 
+  iban_not_searchable: () =>
+    "IBANs are stored encrypted, so they cannot be searched. Type the name on the statement, or the reference of the payment.",
   text_too_short: () => "Type at least three letters or digits; other characters find nothing.",
 };
 
