@@ -234,6 +234,7 @@ describe("contract §8 exit codes and errors", () => {
         "payout reject",
         "payout resume",
         "registration review",
+        "restore apply",
         "retention run",
         "sale record",
         "sale reverse",

@@ -17,6 +17,7 @@ import { LOGIN_COMMANDS } from "./login_commands.ts";
 import { MAIL_COMMANDS } from "./mail_commands.ts";
 import { OCPI_COMMANDS } from "./ocpi_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
+import { RESTORE_COMMANDS } from "./restore_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
 import { fields } from "./text.ts";
@@ -466,5 +467,6 @@ export const COMMANDS: Command[] = [
   ...OCPI_COMMANDS,
   ...INVOICE_COMMANDS,
   ...AUDIT_COMMANDS,
+  ...RESTORE_COMMANDS,
   ...RETENTION_COMMANDS,
 ];

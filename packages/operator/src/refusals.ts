@@ -246,6 +246,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
 
   iban_not_searchable: () =>
     "IBANs are stored encrypted, so they cannot be searched. Type the name on the statement, or the reference of the payment.",
+  restore_of_other_host: ({ host }) =>
+    `This database belongs to the ${host} host, and the folder was saved on the other one. Nothing was changed.`,
   text_too_short: () => "Type at least three letters or digits; other characters find nothing.",
 };
 
