@@ -163,6 +163,10 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     expect(project.api.unknown).toEqual([]);
   });
 
+  test("says what was bought for the project, and what was not", () => {
+    expect(said()).toContain("point-in-time recovery: no, custom domain: yes, log drain: no, read replica: no");
+  });
+
   test("tells the database which host it is, and schedules the worker and the documents with the secret from the vault", async () => {
     const { rows } = await project.admin.query("select host from core.deployment");
     expect(rows).toEqual([{ host: "sandbox" }]);

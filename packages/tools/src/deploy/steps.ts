@@ -60,6 +60,7 @@ export const filesIn = (folder: string): Walk["files"] => ({
 export const STEPS: readonly Step[] = [
   { title: "The project", run: findProject },
   { title: "The database's address and password", run: findDatabase },
+  { title: "What was bought", run: lookAtAddons },
   { title: "Sign-ups at Supabase Auth", run: closeSignUps },
   { title: "Keys and settings of the functions", run: makeSettings },
   { title: "Migrations", run: migrate },
@@ -178,6 +179,26 @@ function open(connectionString: string): pg.Client {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, application_name: "deploy" });
   client.on("error", () => {}); // a connection that breaks is reported by the statement that waits for it
   return client;
+}
+
+/** docs/deploy.md says of each what is lost without it. */
+const ADDONS: Readonly<Record<string, string>> = {
+  pitr: "point-in-time recovery",
+  custom_domain: "custom domain",
+  log_drain: "log drain",
+  read_replica: "read replica",
+};
+
+/** Only tells: a host runs without any of them, and a token may not be allowed to look. */
+async function lookAtAddons(walk: Walk): Promise<Done> {
+  const bought = await walk.api.bought(refOf(walk)).catch((error: unknown) => {
+    if (error instanceof DeployError) return error;
+    throw error;
+  });
+  if (bought instanceof DeployError)
+    return { did: `could not be read; look in the dashboard, Add-ons. ${bought.message}` };
+  const told = Object.entries(ADDONS).map(([type, name]) => `${name}: ${bought.includes(type) ? "yes" : "no"}`);
+  return { did: `${told.join(", ")} (docs/deploy.md, "What to buy")` };
 }
 
 // Settings ------------------------------------------------------------------------------------------------------------
