@@ -129,7 +129,7 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
 
   test("stops where something fails, says which step it was and what to do, and goes on there", () => {
     expect(stopped.code).toBe(1);
-    expect(stopped.said).toMatch(/8\/14 {2}Secrets of the functions\n\nsupabase secrets set failed/);
+    expect(stopped.said).toMatch(/9\/15 {2}Secrets of the functions\n\nsupabase secrets set failed/);
     expect(stopped.said).toMatch(/run the same command again: it goes on here\.$/);
     expect(complete.code, complete.said).toBe(0);
     // what the first walk did is found, and stays

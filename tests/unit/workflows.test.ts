@@ -117,7 +117,12 @@ describe("a host", () => {
     expect(sandbox).toEqual(production);
     expect(sandbox?.at(-1)?.uses).toBe("./.github/actions/deploy_host");
     const named = hostSteps.flatMap(({ name }) => (name ? [name] : []));
-    expect(named).toEqual(["See that every variable is set", "Migrate", "Deploy", "See that every function answers, and that the host is ready"]);
+    expect(named).toEqual([
+      "See that every variable is set",
+      "Migrate",
+      "Deploy",
+      "See that every function answers, and that the host is ready",
+    ]);
     // a push that changes no function still migrates, and still asks every function
     expect(hostSteps.filter((step) => step.if).map(({ name }) => name)).toEqual(["Deploy"]);
     expect(JSON.stringify(hostSteps)).not.toContain("continue-on-error");
