@@ -469,6 +469,17 @@ describe("§6 mail that comes back", () => {
     expect(await draftEvents(drafted.draft_id)).toHaveLength(1);
     expect(await signatoryOf(sent)).toEqual(missed("unknown_address"));
 
+    const many = [];
+    for (let n = 0; n < 20; n++) many.push(await linkFor());
+    await run();
+    const { rows } = await world.database.admin.query(
+      "select id as mail, recipient from core.mail_outbox where recipient = any ($1)",
+      [many.map(({ email }) => email)],
+    );
+    const inOrder = (reports: Bounce[]) => file(reports.map((each) => `${separator}\n${report(each)}\n`).join(""));
+    const both = await Promise.all([rows, rows.toReversed()].map((reports) => outcomes(inOrder(reports))));
+    expect(both.flat().toSorted()).toEqual([...Array(20).fill("failed"), ...Array(20).fill("known")]);
+
     const maildir = join(folder, "maildir");
     mkdirSync(join(maildir, "cur"), { recursive: true });
     const one = await mailed();

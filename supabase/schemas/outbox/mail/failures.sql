@@ -137,12 +137,16 @@ create function ops.mail_bounced(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  report   jsonb;
+  report   record;
   outcomes text[] := '{}';
 begin
   perform private.act_as_operator(input);
-  for report in select r from jsonb_array_elements(input -> 'reports') as r loop
-    outcomes := outcomes || private.read_report(report);
+  -- by their mail, so that two who read the same reports in another order do not wait for each other
+  for report in
+    select r.said, r.place from jsonb_array_elements(input -> 'reports') with ordinality as r (said, place)
+     order by r.said ->> 'mail', r.place
+  loop
+    outcomes[report.place] := private.read_report(report.said);
   end loop;
   return json_build_object('outcomes', array_to_json(outcomes));
 end $$;
