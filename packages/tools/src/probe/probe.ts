@@ -1,5 +1,6 @@
 // One look at a deployment from outside, as a CPO client of its own sees it. It reads, and writes nothing there.
 
+import { isIP } from "node:net";
 import { connect } from "node:tls";
 
 /** Every figure, and what it says. */
@@ -66,7 +67,7 @@ function certificateOf(host: string): Promise<number | undefined> {
     const socket = connect({
       host: hostname,
       port: Number(port || 443),
-      servername: hostname,
+      servername: isIP(hostname) ? "" : hostname,
       rejectUnauthorized: false,
     });
     socket.setTimeout(PATIENCE_MS, () => socket.destroy());
