@@ -2,8 +2,10 @@
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer } from "node:tls";
 import parse from "parse-prometheus-text-format";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
@@ -59,6 +61,29 @@ test("§6 a step that is refused or away is 0, and the others are asked all the 
   expect(okOf(figures)).toEqual({ token: 0, accounts: 0, position: 0, "cpo-v1": 0 });
   expect(figures.filter(({ name }) => name === "ere_certificate_seconds")).toEqual([]);
 });
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+test.skipIf(!hasOpenssl)(
+  "§6 a certificate is told with how long it is valid, also one that nobody trusts",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "probe-"));
+    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "10", "-subj", "/CN=localhost"];
+    expect(spawnSync("openssl", [...made, "-keyout", key, "-out", cert]).status).toBe(0);
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const host = `localhost:${(server.address() as AddressInfo).port}`;
+    try {
+      const figures = await probe({ ...env, PAGES_URL: `https://${host}` }, []);
+      const told = figures.filter(({ name }) => name === "ere_certificate_seconds");
+      expect(told).toEqual([{ name: "ere_certificate_seconds", label: ["host", host], value: expect.any(Number) }]);
+      expect((told[0]?.value ?? 0) / 86_400).toBeCloseTo(10, 1);
+    } finally {
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
 
 test("§6 the age of the last backup is what the platform tells; without a backup it is as old as can be", async () => {
   const asked: string[] = [];
