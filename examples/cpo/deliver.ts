@@ -1,7 +1,7 @@
 // Every night: accounts, chargers and months of all customers. Each request may be sent twice, so after a failure you run it again.
 
 import { readFileSync } from "node:fs";
-import { ApiError, orThrow } from "ere-client";
+import { ApiError, orThrow } from "@ere-api/client";
 import { client } from "./client.ts";
 
 /** A customer as your own system knows it. */

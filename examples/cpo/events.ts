@@ -2,7 +2,7 @@
 // together, so no event is missed, and one is handled twice at most.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { ApiError, type Event, events, orThrow } from "ere-client";
+import { ApiError, type Event, events, orThrow } from "@ere-api/client";
 import { client } from "./client.ts";
 
 type State = { cursor: string | null; statuses: Record<string, string> };

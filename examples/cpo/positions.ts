@@ -1,6 +1,6 @@
 // What the charging of each customer has become.
 
-import { paginate } from "ere-client";
+import { paginate } from "@ere-api/client";
 import { client } from "./client.ts";
 
 for await (const { cpo_external_ref, ere_eligible, checklist, ere } of paginate(client, "/v1/ere-positions", {

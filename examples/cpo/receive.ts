@@ -1,7 +1,7 @@
 // Receives webhooks. A webhook only says that there is news: the log has it in order, and also what a webhook did not bring.
 
 import { createServer } from "node:http";
-import { verifyWebhook, WebhookError } from "ere-client";
+import { verifyWebhook, WebhookError } from "@ere-api/client";
 import { catchUp } from "./events.ts";
 
 const EVERY_MS = 5 * 60_000;

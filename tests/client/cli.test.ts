@@ -1,4 +1,4 @@
-// `npx ere-client`, from the packed client: what it sends on, what it survives, and the events that it makes the sandbox produce.
+// `npx --no-install ere-client`, from the packed client: what it sends on, what it survives, and the events that it makes the sandbox produce.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ const children = new Set<ChildProcess>();
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
   await installClient(folder);
-  const home = join(folder, "node_modules/ere-client");
+  const home = join(folder, "node_modules/@ere-api/client");
   program = join(home, JSON.parse(readFileSync(join(home, "package.json"), "utf8")).bin["ere-client"]);
   node = (await node20()) ?? process.execPath;
 });

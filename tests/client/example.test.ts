@@ -10,6 +10,7 @@ import { operate, signMandate } from "#local/customer.ts";
 import { partnerApi } from "#local/demo_api.ts";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
+import { writeXlsx } from "#shared/domain/sheet/write_xlsx.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { readKeyRing } from "#shared/foundation/configuration.ts";
 import { createClient, orThrow } from "../../packages/client/src/index.ts";
@@ -76,8 +77,8 @@ async function addEndpoint(): Promise<void> {
 
 test("§9.5 the example compiles against the packed client, whose version it names", async () => {
   const manifestOf = (file: string) => JSON.parse(readFileSync(at(file), "utf8"));
-  const { version } = manifestOf("node_modules/ere-client/package.json");
-  expect(manifestOf("package.json").dependencies).toEqual({ "ere-client": version });
+  const { version } = manifestOf("node_modules/@ere-api/client/package.json");
+  expect(manifestOf("package.json").dependencies).toEqual({ "@ere-api/client": version });
   for (const name of ["@types/node", "undici-types"])
     cpSync(join(ROOT, "node_modules", name), at("node_modules", name), { recursive: true });
   const options = ["--noEmit", "--strict", "--noUncheckedIndexedAccess", "--erasableSyntaxOnly"];
@@ -145,4 +146,35 @@ test("§8 what is wrong with one customer or month is said, and stops no other; 
   ]);
   variables = { ...variables, BASE_URL: "http://127.0.0.1:1" };
   expect(await program("deliver.ts")).toMatchObject({ code: 1 });
+});
+
+test("§4.1 a file is delivered as text, bytes, a Blob or a stream, and again after a lost answer; 30 MB is refused by name", async () => {
+  const { BASE_URL: _, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret } = variables;
+  let lost = 0;
+  const flaky: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (!new URL((input as Request).url).pathname.endsWith("/uploads") || lost > 0) return response;
+    lost += 1;
+    throw new TypeError("the answer was lost");
+  };
+  const baseUrl = running.stack.base_url;
+  const api = createClient({ baseUrl, clientId, clientSecret, fetch: flaky });
+  const deliver = async (body: string | Uint8Array | Blob | ReadableStream<Uint8Array>) =>
+    orThrow(await api.POST("/v1/uploads", { body }));
+  const csv = (day: number) => `Laadpaal;Start;Eind;kWh\nPAAL-9;${day}-02-2026 18:00;${day}-02-2026 19:30;7,5\n`;
+
+  const again = await deliver(csv(1));
+  expect([lost, again.idempotent, again.counts.parked]).toEqual([1, true, 1]);
+  lost = 0;
+  const streamed = await deliver(new Blob([csv(2)]).stream());
+  expect([lost, streamed.idempotent, streamed.counts.parked]).toEqual([1, true, 1]);
+  expect(await deliver(new Blob([csv(3)], { type: "text/csv" }))).toMatchObject({ kind: "sessions", sheet: null });
+  const rows = [
+    ["Laadpaal", "Start", "Eind", "kWh"],
+    ["PAAL-9", "04-02-2026 18:00", "04-02-2026 19:30", "7,5"],
+  ];
+  expect(await deliver(new Uint8Array(writeXlsx(rows)))).toMatchObject({ counts: { parked: 1 }, sheet: "1" });
+
+  const large = await api.POST("/v1/uploads", { body: new Uint8Array(30 * 1024 * 1024) });
+  expect([large.response.status, large.error?.error]).toEqual([413, "payload_too_large"]);
 });

@@ -35,13 +35,13 @@ const issuer = auth({
 
 // The documentation, which npm start wrote: on a real host any web server has it.
 const docs = variable("DOCS_FOLDER");
-const docs_files = new Set(Array.from(Deno.readDirSync(docs), ({ name }) => name));
 const DOCS_TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   json: "application/json; charset=utf-8",
   md: "text/markdown; charset=utf-8",
+  tgz: "application/gzip",
   txt: "text/plain; charset=utf-8",
   woff2: "font/woff2",
 };

@@ -326,6 +326,10 @@ function tidy(node: unknown): unknown {
     (isObject(additionalProperties) && Object.keys(additionalProperties).length === 0)
   )
     delete schema.additionalProperties;
+  // generators cannot read a constant boolean: they make a text of it, or fail
+  if (typeof schema.const === "boolean") delete schema.const;
+  if (schema.type === "number" && Array.isArray(schema.enum) && schema.enum.every(Number.isInteger))
+    schema.type = "integer";
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
