@@ -16,7 +16,7 @@ const FIELDS = {
     type: "number",
     minimum: 0,
     maximum: 1_000_000,
-    description: "kWh; stored with three decimals",
+    description: "kWh; stored with three decimals. Needed unless from_sessions is true",
     example: 312.5,
   },
   session_count: {
@@ -99,7 +99,9 @@ export const deliverMonths = endpoint(
         }),
         source: orNull(trimmedTo(40))
           .transform((value) => value ?? "cpo_api")
-          .meta({ description: "Where the totals come from, in your own words; cpo_api if omitted" }),
+          .meta({
+            description: "Where the totals come from, in your own words; cpo_api if omitted. Trimmed to 40 characters.",
+          }),
         months: z
           .array(z.unknown())
           .min(1)

@@ -323,7 +323,7 @@ const table = {
   },
   ambiguous_decimals: {
     status: 422,
-    detail: "The column's values (value) may have decimals or thousands. Send decimal=, or decimal=. with the file.",
+    detail: "The column's values (value) may have decimals or thousands. Send the file with ?decimal=, or ?decimal=.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_dates: {
