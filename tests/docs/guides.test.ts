@@ -138,10 +138,10 @@ async function follow(blocks: readonly Block[]): Promise<any[]> {
   return answersOf(outputs.join("\n"));
 }
 
-test("§1 first_call.md: the main job in six calls, by curl, exactly as written", async () => {
+test("§1 first_call.md, first_euro.md: the main job in six calls, and what follows, by curl, exactly as written", async () => {
   const { API = "", CLIENT_ID = "", CLIENT_SECRET = "" } = settings;
-  const blocks = blocksOf("first_call");
-  const unsigned = blocksOf("first_call", "## The signed mandate");
+  const unsigned = blocksOf("first_call");
+  const blocks = [...unsigned, ...blocksOf("first_euro")];
   const first = await outputsOf(unsigned);
   const [link = ""] = /http:[^"\s]+\/pages\/mandate\/[\w-]+/.exec(first.join("")) ?? [];
   const mailbox = blocks.findIndex(({ command }) => command.includes("/sandbox/v1/mail"));
@@ -357,6 +357,7 @@ test("§9.5 every guide with commands is run here", () => {
     "ere",
     "eligibility",
     "first_call",
+    "first_euro",
     "home_automation",
     "idempotency",
     "months",
@@ -388,8 +389,13 @@ test("§7 a path that nobody answers names the documentation, and / leads there"
   const llms = await fetch(`${API}/llms.txt`);
   expect([llms.status, llms.url]).toEqual([200, `${API}/docs/llms.txt`]);
   expect(await llms.text()).toMatch(/^# ERE API/);
-  for (const path of ["/docs/../secrets.json", "/docs/%2e%2e%2fsecrets.json", "/docs/nothing.html"])
-    expect((await fetch(API + path)).status).toBe(404);
+  expect((await fetch(`${API}/docs/../secrets.json`)).status).toBe(404);
+  for (const path of ["%2e%2e%2fsecrets.json", "nothing.html", ".client", "guides/first_call.md", "a/b/c", "docs/"]) {
+    const lost = await fetch(`${API}/docs/${path}`);
+    expect([lost.status, lost.headers.get("content-type")], path).toEqual([404, "text/html; charset=utf-8"]);
+    const [, target = ""] = / href="([^"]*index\.html)"/.exec(await lost.text()) ?? [];
+    expect(new URL(target, lost.url).href).toBe(`${API}/docs/index.html`);
+  }
 });
 
 test("§8 no file of the documentation can be shown in a frame", async () => {
@@ -473,6 +479,19 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       await results.first().waitFor();
       const hrefs = await results.evaluateAll((links) => links.map((link) => link.getAttribute("href")));
       expect(hrefs).toContain("reference.html#tag/cpo-v1/POST/v1/connections:update");
+      // as somebody asks
+      for (const [question, where, word] of [
+        ["When do I get paid?", "ere.html", "paid"],
+        ["the same month twice", "months.html", "same"],
+        ["python", "index.html", "python"],
+      ] as const) {
+        await page.getByLabel("Search").fill(question);
+        const found = () =>
+          results.evaluateAll((links) => links.map((link) => link.getAttribute("href")?.split("#")[0]));
+        await expect.poll(found, question).toContain(where);
+        const marks = await page.getByRole("search").locator("mark").allTextContents();
+        expect(marks.map((mark) => mark.toLowerCase())).toContain(word);
+      }
       await page.getByLabel("Search").fill("qqqq");
       await expect.poll(() => status.textContent()).toBe("Nothing has these words.");
     }));
@@ -598,7 +617,9 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
           .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
           .first()
           .click();
-        for (const [label, value] of Object.entries({ "Client ID": CLIENT_ID, "Client Secret": CLIENT_SECRET })) {
+        // beside the API of npm start the demo's are there already
+        const typed = apart ? { "Client ID": CLIENT_ID, "Client Secret": CLIENT_SECRET } : {};
+        for (const [label, value] of Object.entries(typed)) {
           const field = page.locator("label", { hasText: label }).filter({ visible: true }).last();
           await page.locator(`#${await field.getAttribute("for")}`).click();
           await page.keyboard.insertText(value);

@@ -206,7 +206,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       process: runner,
     };
 
-    writeSite(join(data_dir, "docs"), { shown: base_url });
+    writeSite(join(data_dir, "docs"), { shown: base_url, demo: host === "sandbox" ? stack.demo.cpo : undefined });
     const variables = {
       PORT: String(port),
       API_HOST: host,
