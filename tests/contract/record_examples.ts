@@ -205,6 +205,8 @@ async function refuseRequests(
     ...as,
     body: { account_id: silent, send_email: true },
   });
+  const nameless = await createAccount(world, { ...world.partnerA, client }, { type: "vve" });
+  await refuse("company_required", "/v1/mandate-links", { ...as, body: { account_id: nameless.account_id } });
   const second = await addConnection(world, other);
   await refuse("ambiguous_connection", "/v1/mandate-links", { ...as, body: { account_id: other } });
   await signMandate(world, account_id, { ...world.partnerA, client });

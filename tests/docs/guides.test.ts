@@ -488,7 +488,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         await page.getByLabel("Search").fill(question);
         const found = () =>
           results.evaluateAll((links) => links.map((link) => link.getAttribute("href")?.split("#")[0]));
-        await expect.poll(found, question).toContain(where);
+        await expect.poll(found).toContain(where);
         const marks = await page.getByRole("search").locator("mark").allTextContents();
         expect(marks.map((mark) => mark.toLowerCase())).toContain(word);
       }

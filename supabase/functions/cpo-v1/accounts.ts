@@ -126,7 +126,7 @@ const Company = z
     id: "Company",
     description:
       "The company details that appear in the mandate. The account is created without them, but a mandate link of a " +
-      "zakelijk or vve account needs them: 422 company_required",
+      "zakelijk or vve account needs company.name or display_name: 422 company_required",
   });
 
 const reference = () => trimmedTo(120);

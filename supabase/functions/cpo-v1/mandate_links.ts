@@ -68,6 +68,7 @@ export const issueMandateLink = endpoint(
       "ambiguous_connection",
       "mandate_already_signed",
       "return_url_not_allowed",
+      "company_required",
       "signatory_email_missing",
     ],
     failure: "mandate_link_failed",

@@ -355,6 +355,11 @@ const table = {
       "The catalogue cannot tell the model. Send a catalog_charger_id of suggestions or GET /v1/catalog/chargers.",
     fields: ["suggestions", "step"],
   },
+  company_required: {
+    status: 422,
+    detail:
+      "The mandate of a zakelijk or vve account names the company. Create the account with company, or with display_name.",
+  },
   signatory_email_missing: {
     status: 422,
     detail: "The signatory has no e-mail address; send the link yourself, with send_email: false.",

@@ -11,6 +11,7 @@ declare
   signatory  core.signatories;
   link       core.mandate_links;
   status     text;
+  facts      jsonb;
   send_email constant boolean := (input ->> 'send_email')::boolean;
   email_sent boolean := false;
 begin
@@ -26,7 +27,11 @@ begin
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
   perform private.refuse_if('mandate_already_signed', not private.can_sign(connection));
+  facts := private.connection_facts(connection);
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
+  -- the mandate of a business names it
+  perform private.refuse_if('company_required',
+                            facts ->> 'type' <> 'particulier' and facts ->> 'company_name' is null);
   perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
