@@ -203,7 +203,7 @@ describe("contract §2 send_email mails the link to the signatory", () => {
       const nameless = [{ type }, { type, company: null }, { type, company: { kvk: "12345678" } }];
       for (const fields of nameless) {
         const { account_id } = await createAccount(world, world.partnerA, fields);
-        await refused({ account_id }, 422, { error: "company_required" });
+        await refused({ account_id }, 422, { error: "company_required", detail: expect.stringContaining("company") });
       }
       for (const named of [{ company: { name: "Korenaar B.V." } }, { display_name: "VvE Korenaar" }]) {
         const { account_id } = await createAccount(world, world.partnerA, { type, ...named });

@@ -27,13 +27,16 @@ test("§9.5 /docs and /llms.txt lead to the documentation; where there is none, 
       const { status, headers } = await docs.fetch(new Request(`http://api.test${path}`));
       return [status, headers.get("location")];
     };
-    const answers = [await lead("/docs"), await lead("/llms.txt"), await lead("/docs/llms.txt")];
+    const answers = [];
+    for (const path of ["/docs", "/llms.txt", "/docs/llms.txt", "/docs/ere-client-1.0.0.tgz"])
+      answers.push(await lead(path));
     await world.close();
     return [answers, world.environment.config.BASE_URL] as const;
   };
   const [there] = await of({ DOCS_URL: "https://docs.example.nl/ere/" });
+  const file = [302, "https://docs.example.nl/ere/ere-client-1.0.0.tgz"];
   const llms = [302, "https://docs.example.nl/ere/llms.txt"];
-  expect(there).toEqual([[302, "https://docs.example.nl/ere"], llms, llms]);
+  expect(there).toEqual([[302, "https://docs.example.nl/ere"], llms, llms, file]);
   const [none, base] = await of({});
-  expect(none).toEqual(Array(3).fill([302, `${base}/openapi.json`]));
+  expect(none).toEqual(Array(4).fill([302, `${base}/openapi.json`]));
 });
