@@ -256,7 +256,7 @@ function stateOf({ value_template, availability }: Shown, value_json: unknown): 
 
 test("§4.4 home_automation.md: by curl as written, and Home Assistant shows what the API answers", async () => {
   const [chargers, energy, position] = await follow(blocksOf("home_automation"));
-  const page = readFileSync(join(ROOT, "docs/guides/home_automation.md"), "utf8");
+  const page = String(buildSite().get("home_automation.md"));
   const file = readFileSync(join(ROOT, "examples/home_assistant/ere.yaml"), "utf8");
   expect(/^```yaml\n(.*?)^```$/ms.exec(page)?.[1], "the guide has the file").toBe(file);
 
