@@ -19,7 +19,7 @@ const example = readFileSync(join(ROOT, "examples/python/ere.py"), "utf8");
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Whether this machine has a language. The workflow of CI has both. */
+/** Whether this machine has a language. */
 async function has(program: string, ...args: string[]): Promise<boolean> {
   const found = await run(program, args).then(
     () => true,
