@@ -93,7 +93,8 @@ function signed(body: string, { age = 0, key = secret }: { age?: number; key?: s
 
 const BODY = JSON.stringify({ type: "mandate.signed", data: { name: "Zoë" } });
 const other = `whsec_${randomBytes(24).toString("base64")}`;
-const CASES: [name: string, body: string, headers: Record<string, string>, isOurs: boolean][] = [
+/** Signed when they are asked for: the time counts. */
+const casesNow = (): [name: string, body: string, headers: Record<string, string>, isOurs: boolean][] => [
   ["ours", BODY, signed(BODY), true],
   ["another body", `${BODY} `, signed(BODY), false],
   ["another secret", BODY, signed(BODY, { key: other }), false],
@@ -131,7 +132,7 @@ func main() {
 `;
   writeFileSync(at("verify.go"), program);
   await run("go", ["build", "-o", at("verify"), at("verify.go")], { cwd: folder });
-  for (const [name, body, headers, isOurs] of CASES) {
+  for (const [name, body, headers, isOurs] of casesNow()) {
     const said = Object.entries(headers).map(([key, value]) => `${key}=${value}`);
     expect((await run(at("verify"), [secret, body, ...said])).stdout, name).toBe(String(isOurs));
   }
@@ -178,6 +179,7 @@ describe("§9.5 Python with nothing but its standard library", () => {
     const send = async (body: string, headers: Record<string, string>) =>
       (await fetch(`http://127.0.0.1:${PORT}/`, { method: "POST", headers, body })).status;
     await expect.poll(() => send("{}", {}).catch(() => null)).toBe(400);
-    for (const [name, body, headers, isOurs] of CASES) expect(await send(body, headers), name).toBe(isOurs ? 204 : 400);
+    for (const [name, body, headers, isOurs] of casesNow())
+      expect(await send(body, headers), name).toBe(isOurs ? 204 : 400);
   });
 });
