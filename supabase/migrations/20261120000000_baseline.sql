@@ -1726,6 +1726,7 @@ create table core.mandate_links (
   locale          text,
   validity_years  int,
   return_url      text,
+  mailed          boolean     not null default false,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
@@ -1745,6 +1746,8 @@ comment on table core.mandate_links is
   'SHA-256 of 256 random bits.';
 comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.mailed is
+  'Whether we mail it to the signatory; otherwise whoever asked for it has it.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
@@ -7514,10 +7517,7 @@ declare
                               and n.created_at > private.now() - interval '1 day');
 begin
   if before.payout_handler <> 'service_pays_customer'
-     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id
-                    and c.id = m.connection_id
-                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null)
-                         then
+     or not private.was_signed(before.id) then
     return;
   elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':'
@@ -7980,6 +7980,157 @@ language plpgsql stable security definer
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
+
+-- supabase/schemas/customers/accounts/update_account.sql
+
+-- POST /v1/accounts:update.
+
+-- Whether somebody ever signed for an account: the evidence names the person and the company as they were.
+create function private.was_signed(account uuid) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+     where c.partner_id = private.partner_id() and c.account_id = account)
+$$;
+
+-- The links of an account by which somebody can still sign.
+create function private.open_mandate_links(account uuid) returns setof core.mandate_links
+language sql stable
+as $$
+  select l.* from core.connections c
+    join core.mandate_links l on l.partner_id = c.partner_id and l.connection_id = c.id
+   where c.partner_id = private.partner_id() and c.account_id = account
+     and l.voided_at is null and l.used_at is null and l.expires_at > private.now()
+$$;
+
+-- Mails the signatory a link like this one, which is voided. False if a limit dropped the mail.
+create function private.replace_mandate_link(old core.mandate_links, signatory core.signatories, token_hash text,
+                                             url text, key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  link core.mandate_links;
+begin
+  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url,
+                                  mailed, expires_at)
+  values (old.partner_id, old.connection_id, old.owner_id, private.reserve_token_hash(replace_mandate_link.token_hash),
+          old.locale, old.validity_years, old.return_url, true,
+          greatest(old.expires_at, private.now() + interval '1209600 seconds'))
+  returning * into link;
+  if not private.mail_mandate_link(link, signatory, url, key) then
+    perform private.void_mandate_links(link.connection_id);  -- nobody has it
+    return false;
+  end if;
+  perform private.audit('mandate_link.issued', link.connection_id, '{"address_changed": true}');
+  return true;
+end $$;
+
+-- Tells a signatory, at the address that was on file, that the CPO changed e-mail or telephone. False if a limit
+-- dropped the mail.
+create function private.mail_contact_change(signatory core.signatories, changed text[], key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  locale  constant text := (
+    select m.locale from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.locale is not null
+     where c.partner_id = signatory.partner_id and c.account_id = signatory.account_id
+     order by m.created_at desc limit 1);
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'contact_changed', 'locale', coalesce(locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'contact_changed:' || signatory.account_id || ':' || gen_random_uuid(),
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed));
+end $$;
+
+create function api.update_account(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  key       constant jsonb := input -> 'key';
+  new_links constant jsonb := input -> 'new_links';
+  found_id  uuid;
+  account   core.accounts;
+  signatory core.signatories;
+  wanted    core.signatories;
+  wanted_company jsonb;
+  signed    boolean;
+  fields    text[];
+  mailed    core.mandate_links[] := '{}';
+  link      core.mandate_links;
+  place     int := 0;
+  voided    int := 0;
+  sent      int := 0;
+begin
+  perform private.act_as(caller, 'cpo');
+  found_id := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
+  -- connections first, as a signature does: each sees what the other did
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = found_id
+    order by c.id for update;
+  select * into account from core.accounts a where a.partner_id = private.partner_id() and a.id = found_id;
+  select * into signatory from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id for update;
+  wanted := jsonb_populate_record(signatory, jsonb_strip_nulls(coalesce(nullif(input -> 'person', 'null'), '{}')));
+  wanted_company := coalesce(account.company, '{}')
+                    || jsonb_strip_nulls(coalesce(nullif(input -> 'company', 'null'), '{}'));
+  fields := array_remove(array[
+    case when wanted.full_name <> signatory.full_name then 'full_name' end,
+    case when wanted_company <> coalesce(account.company, '{}') then 'company' end,
+    case when wanted.email is distinct from signatory.email then 'email' end,
+    case when wanted.phone is distinct from signatory.phone then 'phone' end], null);
+  signed := private.was_signed(account.id);
+  perform private.refuse_if('account_signed', signed and fields && array['full_name', 'company']);
+
+  if 'email' = any (fields) then
+    mailed := array(
+      select distinct on (l.connection_id) l from private.open_mandate_links(account.id) l where l.mailed
+       order by l.connection_id, l.created_at desc);
+    if cardinality(mailed) > coalesce(jsonb_array_length(nullif(new_links, 'null')), 0) then
+      return private.need('new_links', json_build_object('count', cardinality(mailed)));
+    end if;
+  end if;
+  if fields <> '{}' then
+    update core.signatories s set full_name = wanted.full_name, email = wanted.email, phone = wanted.phone
+     where s.partner_id = account.partner_id and s.account_id = account.id;
+    update core.accounts a set company = wanted_company
+     where a.partner_id = account.partner_id and a.id = account.id and 'company' = any (fields);
+    -- who signed is told, or nothing changes
+    if signed and signatory.email is not null and not private.mail_contact_change(signatory, fields, key) then
+      perform private.refuse('too_many_requests', json_build_object('rate', private.mail_rate()));
+    end if;
+    perform private.audit('account.updated', account.id, jsonb_build_object('fields', fields));
+  end if;
+  if 'email' = any (fields) then
+    -- the old address may be a stranger's, and whoever had a link there reads a name and an EAN by it
+    voided := (select count(*) from private.open_mandate_links(account.id));
+    perform private.void_mandate_links(c.id) from core.connections c
+      where c.partner_id = account.partner_id and c.account_id = account.id;
+    perform private.end_others_sign_ins(wanted.email, account.partner_id) where signed;
+    foreach link in array mailed loop
+      sent := sent + private.replace_mandate_link(link, wanted, new_links -> place ->> 'token_hash',
+                                                  new_links -> place ->> 'url', key)::int;
+      place := place + 1;
+    end loop;
+  end if;
+  return json_build_object(
+    'ok', true,
+    'changed', fields <> '{}',
+    'account_id', account.id,
+    'cpo_external_ref', account.cpo_external_ref,
+    'person', json_build_object('full_name', wanted.full_name, 'email', wanted.email, 'phone', wanted.phone),
+    'company', nullif(wanted_company, '{}'),
+    'signed', signed,
+    'mandate_links_voided', voided,
+    'mandate_links_mailed', sent);
+end $$;
+comment on function api.update_account(jsonb, jsonb) is
+  'POST /v1/accounts:update: {account_id, cpo_external_ref, person, company, key, new_links}. After a signature only '
+  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links; for '
+  'those that we mailed it asks for new_links, [{token_hash, url}], and mails these.';
 
 -- supabase/schemas/customers/accounts/update_connection.sql
 
@@ -10083,6 +10234,22 @@ end $$;
 
 -- POST /v1/mandate-links.
 
+-- Mails a link to its signatory, in the link's language or the partner's. False if a limit dropped the mail.
+create function private.mail_mandate_link(link core.mandate_links, signatory core.signatories, url text,
+                                          key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'mandate_link', 'locale', coalesce(link.locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'mandate_link:' || link.id,
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'link', url),
+    connection => link.connection_id);
+end $$;
+
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -10113,19 +10280,14 @@ begin
   perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, mailed,
+                                  expires_at)
   values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale',
           coalesce((input ->> 'validity_years')::int, partner.mandate_years),
-          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+          coalesce(input ->> 'return_url', registered), send_email, private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'),
-                         'key', input -> 'key'),
-      signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                         'logo', private.partner_brand(partner) -> 'logo',
-                         'link', input -> 'mandate_link'), connection => connection);
+    email_sent := private.mail_mandate_link(link, signatory, input ->> 'mandate_link', input -> 'key');
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -10614,15 +10776,15 @@ comment on function api.decline_mandate(jsonb, jsonb) is
 
 -- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz,
-                                           signed_by uuid default null) returns void
+                                           signed_by uuid default null, mailed boolean default false) returns void
 language sql
 as $$
   -- an open link of the CPO keeps working; a signature by one link voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years,
-                                  return_url, expires_at)
+                                  return_url, mailed, expires_at)
   select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
          case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url,
-             issue_renewal_link.expires_at
+             issue_renewal_link.mailed, issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
@@ -18835,7 +18997,7 @@ begin
   return case when matter in ('claim', 'claim_resent') then 'invitation'
               when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code',
                               'sign_in_code', 'account_code',
-                              'invitation_code', 'manager_invitation') then matter end;
+                              'invitation_code', 'manager_invitation', 'contact_changed') then matter end;
 end $$;
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five
@@ -19144,7 +19306,8 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))),
+      mailed => true);
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id
       and s.account_id = notice.account_id;
@@ -29220,8 +29383,8 @@ as $$
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
-          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed',
-                              'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'contact_changed',
+                              'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)

@@ -253,6 +253,11 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     authorize: authorizationOf(app, newVerifier()),
     revoke: { client_id: app.client_id, client_secret: app.client_secret, token: newSecret() },
     createAccount: accountBody(),
+    updateAccount: {
+      account_id,
+      person: { email: newEmail(), phone: "06 12345678" },
+      company: { name: "Laadpunt Zuid" },
+    },
     updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },

@@ -237,6 +237,11 @@ const table = {
     detail:
       "This change ends the mandate, and months that are not booked no longer count. To make it, repeat with acknowledge_mandate_lapses: true.",
   },
+  account_signed: {
+    status: 409,
+    detail:
+      "Somebody has signed for this account: only person.email and person.phone can change. Nothing was changed. If the person or the company is another one, create another account.",
+  },
   mandate_already_signed: {
     status: 409,
     detail: "A mandate is signed already. Issue a link from 1 November of its last year on.",
