@@ -16098,38 +16098,27 @@ comment on function api.read_health(jsonb) is 'What /health/ready asks: private.
 -- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the
 -- next run.
 
-create function private.expire_mandates() returns bigint
-language plpgsql security definer
+-- Notes that these mandates expired, and tells customers who have not renewed. Only definers call it: every tenant at
+-- once.
+create function private.note_expired(expired core.mandates[]) returns void
+language plpgsql
 as $$
 declare
-  expired core.mandates[];
-  tenant  uuid;
+  tenant uuid;
 begin
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id
-         from core.mandates e
-         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
-         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-        where e.status = 'signed' and e.valid_until < private.today()
-        limit 10000 for key share of a skip locked for update of e skip locked)
-    returning m as mandate
-  ), noted as (
-    insert into core.audit_log (actor, action, partner_id, subject_id)
-    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), announced as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
-    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
-           jsonb_build_object('valid_until', (e.mandate).valid_until)
-      from ended e
-      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
-          and c.status = 'active'
-     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
-    on conflict on constraint notices_cause_key do nothing
-  )
-  select array_agg(e.mandate) into expired from ended e;
+  insert into core.audit_log (actor, action, partner_id, subject_id, request_id)
+  select coalesce(nullif(current_setting('app.caller_kind', true), ''), 'worker'), 'mandate.expired', m.partner_id,
+         m.connection_id, nullif(current_setting('app.request_id', true), '')
+    from unnest(expired) m;
+  insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+  select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+         jsonb_build_object('valid_until', (e.mandate).valid_until)
+    from (select m as mandate, max(m.valid_until) over (partition by m.partner_id, m.connection_id) as last_day
+            from unnest(expired) m) e
+    join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
+        and c.status = 'active'
+   where (e.mandate).lapsed_at is null and (e.mandate).valid_until = e.last_day and not private.is_renewed(e.mandate)
+  on conflict on constraint notices_cause_key do nothing;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
     perform private.emit_all(tenant, 'mandate.expired', array(
       select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id,
@@ -16145,6 +16134,28 @@ begin
        where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m
                                                 where m.partner_id = tenant)));
   end loop;
+end $$;
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+as $$
+declare
+  expired core.mandates[];
+begin
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
+    returning m as mandate
+  )
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.note_expired(expired) where expired is not null;
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is
@@ -29152,27 +29163,38 @@ comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '
   'its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 
-create function api.review_customer(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+-- The account of a customer that the partner brought, or that one of its CPO clients made; its row is locked. The
+-- transaction then acts in the tenant that holds it.
+create function private.enter_customer(named text, key text) returns uuid
+language plpgsql
 as $$
 declare
-  outcome    constant text := input ->> 'outcome';
-  customer   record;
-  connection core.connections;
+  customer record;
 begin
-  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  select * into customer from private.own_customer(named, key);
   if customer.account_id is null then
-    -- or an account that a CPO client of the partner made
-    customer.account_id := private.as_uuid(input ->> 'id');
+    customer.account_id := private.as_uuid(named);
   else
     perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id()
       and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
+  return customer.account_id;
+end $$;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  account    uuid;
+  connection core.connections;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
   select c.* into connection from core.connections c
-   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend',
                             json_build_object(
@@ -29412,6 +29434,137 @@ comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest '
   'first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' '
   'sign-in codes.';
+
+-- supabase/schemas/sandbox/mandates.sql
+
+-- POST /sandbox/v1/customers/{id}/sign, …/expire-mandate.
+
+create function private.mandate_played(account uuid, connection uuid) returns json
+language plpgsql stable
+as $$
+begin
+  return (
+    select json_build_object('ok', true, 'account_id', account, 'connection_id', m.connection_id,
+                             'mandate_status', m.mandate_status, 'mandate_valid_from', m.valid_from,
+                             'mandate_valid_until', m.valid_until)
+      from core.connection_mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = mandate_played.connection);
+end $$;
+
+-- What a rehearsal of the signing page begins with, of a CPO's customer: a link beside those that are open.
+create function api.prepare_signature(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+  partner    core.partners;
+  picked     uuid;
+  email      text;
+  status     text;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  partner := private.own_partner();
+  select * into account from core.accounts a
+   where a.partner_id = private.partner_id() and a.id = private.as_uuid(input ->> 'id');
+  if account.id is null and (private.own_customer(input ->> 'id', input ->> 'key')).account_id is not null then
+    perform private.refuse('customer_not_found', json_build_object('detail',
+      'This customer signs on the claim pages: see POST /sandbox/v1/drafts/{id}/claim.'));
+  end if;
+  perform private.refuse_if('customer_not_found', account.id is null);
+  picked := private.pick_connection(account.id, (input ->> 'connection_id')::uuid, false);
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.id = picked for update;
+  select s.email into email from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id;
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if input ->> 'outcome' = 'revoked' then
+    perform private.refuse_if('mandate_not_signed', status <> 'signed'),
+            private.refuse_if('signatory_email_missing', email is null, json_build_object('detail',
+              'The signatory has no e-mail address, and ends the mandate by a code that we mail. Give one first.'));
+  else
+    perform private.refuse_if('mandate_already_signed', not private.can_sign(connection.id));
+    insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at)
+    values (connection.partner_id, connection.id, connection.owner_id,
+            private.reserve_token_hash(input ->> 'token_hash'), partner.locale,
+            coalesce((input ->> 'years')::int, partner.mandate_years), private.now() + interval '10 minutes');
+  end if;
+  return json_build_object('connection_id', connection.id, 'email', email, 'locale', coalesce(partner.locale, 'nl'));
+end $$;
+comment on function api.prepare_signature(jsonb, jsonb) is
+  'Begins POST /sandbox/v1/customers/{id}/sign: {id, key, connection_id, outcome, years, token_hash} to '
+  '{connection_id, email, locale}. To sign or decline it makes a link for ten minutes; an open link of the CPO works '
+  'on.';
+
+create function api.read_played_mandate(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  account uuid;
+begin
+  perform private.act_as(caller, 'partner');
+  select c.account_id into account from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (input ->> 'connection_id')::uuid;
+  return private.mandate_played(account, (input ->> 'connection_id')::uuid);
+end $$;
+comment on function api.read_played_mandate(jsonb, jsonb) is
+  'Ends POST /sandbox/v1/customers/{id}/sign: {connection_id} to {ok, account_id, connection_id, mandate_status, '
+  'mandate_valid_from, mandate_valid_until}.';
+
+create function private.end_last_year(tenant uuid, connection uuid) returns boolean
+language plpgsql security definer
+as $$
+declare
+  last_year constant int := extract(year from private.today())::int - 1;
+  signed    uuid[];
+  years     int;
+  expired   core.mandates[];
+begin
+  perform private.only_in_sandbox();
+  select array_agg(m.id), extract(year from max(m.valid_until))::int - last_year into signed, years
+    from core.mandates m
+   where m.partner_id = tenant and m.connection_id = end_last_year.connection and m.status = 'signed';
+  if signed is null then
+    return false;
+  end if;
+  -- years signed ahead stay behind the others
+  with ended as (
+    update core.mandates m
+       set valid_from = (m.valid_from - make_interval(years => greatest(years, 0)))::date,
+           valid_until = (m.valid_until - make_interval(years => greatest(years, 0)))::date,
+           status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where m.partner_id = tenant and m.id = any (signed)
+    returning m as mandate)
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.judge_months(connection);
+  perform private.note_expired(expired);
+  return true;
+end $$;
+comment on function private.end_last_year(uuid, uuid) is
+  'Moves the signed years of a connection into the past, the last one to last year, and ends them as the job on 1 '
+  'January does. False if nothing is signed. Definer, because the job is: it tells customers of every tenant.';
+
+create function api.expire_sandbox_mandate(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    uuid;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
+  if not private.end_last_year(private.partner_id(), connection) then
+    perform private.refuse('mandate_not_signed');
+  end if;
+  return private.mandate_played(account, connection);
+end $$;
+comment on function api.expire_sandbox_mandate(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/expire-mandate: {id, key, connection_id} to {ok, account_id, connection_id, '
+  'mandate_status, mandate_valid_from, mandate_valid_until}. Months of this year that are not booked become '
+  'outside_mandate.';
 
 -- supabase/schemas/sandbox/rehearsal.sql
 
@@ -29713,9 +29866,10 @@ comment on function api.clear_fixture(jsonb, jsonb) is
 
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a
--- price in euro.
-create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
+-- Books every month of these accounts that can be booked, also of a running quarter, credits all but the rejected
+-- months, and sells it at a price in euro.
+create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric,
+                                        rejected date[]) returns void
 language plpgsql
 as $$
 declare
@@ -29739,7 +29893,8 @@ begin
   end if;
   booking := private.lock_booking(tenant, booking.id);
   perform private.credit_booking(booking, array(
-    select row(0, r.id, r.kwh, null, null)::private.credit_line
+    select row(0, r.id, case when r.period = any (rejected) then 0 else r.kwh end,
+               case when r.period = any (rejected) then 'rejected in a rehearsal' end, null)::private.credit_line
       from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
   -- less than half a cent is credited and stays unsold
   perform private.record_sale(booking, 'sandbox-' || booking.id, 'Sandbox', s.ere, price, private.today())
@@ -29756,7 +29911,7 @@ declare
 begin
   return (
     with settled as (
-      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh,
+      select r.account_id, r.connection_id, r.period, c.accepted_kwh,
           c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered'
@@ -29775,7 +29930,13 @@ begin
        order by j.account_id, j.period, j.connection_id limit 1000
     )
     select json_build_object(
-      'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
+      -- also if the register rejected all of it
+      'booking_id', (select b.id from core.bookings b
+                      where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
+                        and exists (select from core.booking_rows r
+                                     where r.partner_id = b.partner_id and r.booking_id = b.id
+                                       and r.account_id = any (accounts) and r.status in ('registered', 'rejected'))
+                      order by b.partner_id = partner desc, b.number desc limit 1),
       'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere',
           coalesce(round(sum(t.ere), 2), 0),
       'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
@@ -29783,8 +29944,10 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank.
-create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
+-- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
+-- Returns whose payments did.
+create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -29792,17 +29955,42 @@ declare
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
      where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
-         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
+         -- the bank said that this account is closed
+         and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true
+         -- a repeat of the call makes no second payment that fails
+         and not exists (
+           select from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+            where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+              and l.status = 'failed' and coalesce(l.account_id, p.account_id) = any (failing)));
   batch  uuid;
+  lines  core.payout_lines[];
+  failed jsonb := '{}';
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(private.lines_of(batch));
+    lines := private.lines_of(batch);
+    -- by its line, the accounts that it pays
+    select coalesce(jsonb_object_agg(l.id, f.accounts), '{}') into failed
+      from unnest(lines) l
+     cross join lateral (
+       select jsonb_agg(distinct coalesce(l.account_id, p.account_id)) as accounts from core.payout_parts p
+        where p.partner_id = l.partner_id and p.line_id = l.id
+          and coalesce(l.account_id, p.account_id) = any (failing)) f
+     where f.accounts is not null;
+    perform private.pay_lines(array(select l from unnest(lines) l where not failed ? l.id::text order by l.arrival));
+    lines := array(select l from unnest(lines) l where failed ? l.id::text and l.account_id is not null
+                    order by l.arrival);
+    perform private.fail_lines(lines, 'AC04') where cardinality(lines) > 0;
+    -- the partner has one account number for all its rehearsals: it stays good
+    lines := array(select l from unnest(private.lines_of(batch)) l where failed ? l.id::text and l.account_id is null);
+    perform private.fail_lines(lines, 'MS03') where cardinality(lines) > 0;
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
            settled_at = private.now()
      where b.id = batch;
   end if;
+  return array(select a.id::uuid from jsonb_each(failed) f, jsonb_array_elements_text(f.value) a (id) order by 1);
 end $$;
 
 -- How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.
@@ -29810,7 +29998,8 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
-create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
+create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
+                                         failing uuid[]) returns json
 language plpgsql security definer
 as $$
 declare
@@ -29819,6 +30008,7 @@ declare
   people        uuid[];
   accounts      uuid[];
   due           uuid[];
+  failed        uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -29828,6 +30018,7 @@ begin
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
+  perform private.refuse_if('customer_not_found', not failing <@ (people || accounts));
   due := array(
     select distinct j.account_id
       from unnest(array[people_tenant, partner]) t (id)
@@ -29844,16 +30035,17 @@ begin
     perform private.lock('booking', t.id || ' ' || quarter)
        from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
-  perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
-      private.settle_accounts(partner, due[1:most], quarter, price);
-  perform private.pay_accounts(partner, people || accounts);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
+      private.settle_accounts(partner, due[1:most], quarter, price, rejected);
+  failed := private.pay_accounts(partner, people || accounts, failing);
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
-          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
+          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
+                                failed))::json;
 end $$;
-comment on function private.settle_customers(uuid, date, numeric) is
+comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
@@ -29868,7 +30060,9 @@ begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric);
+        (input ->> 'price_per_ere')::numeric,
+        array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
+        array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
@@ -29877,11 +30071,12 @@ begin
         settled -> 'kwh',
     'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left',
         settled -> 'accounts_left',
-    'left_out', settled -> 'left_out');
+    'payments_failed', settled -> 'payments_failed', 'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, '
-  'net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere, reject, fail} to {ok, quarter, booking_id, accounts, kwh, ere, '
+  'gross_eur, net_eur, accounts_left, payments_failed, left_out}. Settled months stay as they are; price and reject '
+  'are for the others.';
 grant execute on function api.settle_sandbox(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/sandbox/virtual_chargers.sql

@@ -246,6 +246,10 @@ const table = {
     status: 409,
     detail: "A mandate is signed already. Issue a link from 1 November of its last year on.",
   },
+  mandate_not_signed: {
+    status: 409,
+    detail: "No mandate of this connection is signed, or it has ended. Nothing was changed.",
+  },
   draft_active: {
     status: 409,
     detail:
