@@ -317,6 +317,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
     signSandboxCustomer: { outcome: "signed", years: 3 },
+    expireSandboxMandate: { connection_id: ending.connection_id },
     settleSandboxQuarter: { quarter: "2026-Q2" },
     seeChargers: { chargers: [{ charger_id: charger, generation: 1 }] },
     takeMessages: {

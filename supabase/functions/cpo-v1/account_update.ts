@@ -57,8 +57,8 @@ export const updateAccount = endpoint(
       .object({
         account_id: orNull(uuid()).meta({ description: "The account" }),
         cpo_external_ref: orNull(trimmedTo(120)).meta({ description: "Your own customer number" }),
-        person: PersonChange.nullish(),
-        company: CompanyChange.nullish(),
+        person: PersonChange.nullish().meta({ description: "What changes of the person who signs" }),
+        company: CompanyChange.nullish().meta({ description: "What changes of the company details" }),
       })
       .refine(({ account_id, cpo_external_ref }) => account_id || cpo_external_ref, {
         message: "send account_id or cpo_external_ref",
