@@ -928,6 +928,7 @@ create table core.oauth_clients (
   scopes            text[]      not null default '{}',
   return_url        text,
   tokens_valid_from timestamptz not null default '-infinity',
+  last_used_at      timestamptz,
   disabled_at       timestamptz,
   created_at        timestamptz not null default private.now(),
   redirect_uris     text[]      not null default '{}',
@@ -947,6 +948,8 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never '
   'stored. Never deleted: disabled.';
+comment on column core.oauth_clients.last_used_at is
+  'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
 comment on column core.oauth_clients.tokens_valid_from is
@@ -4210,7 +4213,7 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at, (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -4226,7 +4229,8 @@ begin
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'subject', 'client:' || client.id);
+    'subject', 'client:' || client.id,
+    'idle_client', case when client.last_used_at > private.now() - interval '1 minute' then null else client.id end);
 end $$;
 
 -- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and
@@ -4397,7 +4401,7 @@ comment on function api.enter(jsonb) is
   'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
   'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
-create function private.note_use(key_hash bytea, token_hash bytea) returns void
+create function private.note_use(key_hash bytea, token_hash bytea, client uuid) returns void
 language plpgsql security definer
 as $$
 begin
@@ -4408,9 +4412,11 @@ begin
   update core.personal_tokens t set last_used_at = private.now()
    where t.token_hash = note_use.token_hash
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  update core.oauth_clients c set last_used_at = private.now()
+   where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.note_use(bytea, bytea) is
-  'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
+comment on function private.note_use(bytea, bytea, uuid) is
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -4424,8 +4430,9 @@ begin
   if pg_current_xact_id_if_assigned() is null then
     ignored := set_config('synchronous_commit', 'off', true);
   end if;
-  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
-    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash', admitted ->> 'idle_client') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'),
+                             (admitted ->> 'idle_client')::uuid);
   end if;
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
   rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int,
@@ -5949,6 +5956,7 @@ as $$
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
     'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
@@ -6044,10 +6052,19 @@ create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
+  sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
+  adds    constant boolean := sent[1] like '+%';
+  named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
   client  core.oauth_clients := private.client_named(input);
-  changed constant boolean := not (client.scopes <@ wanted and client.scopes @> wanted);
+  wanted  text[];
+  changed boolean;
 begin
+  perform private.refuse_if('mixed_scopes', exists (select from unnest(sent) s where (s like '+%') <> adds));
+  wanted := private.read_scopes(to_jsonb(named), 'client');
+  if adds then
+    wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
+  end if;
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
   if changed then
     perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
     update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
@@ -6055,8 +6072,8 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
-  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens '
-  'too.';
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
+  'scope taken away stops in issued tokens too.';
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
@@ -20076,6 +20093,23 @@ comment on function api.list_payouts(jsonb) is
 
 -- GET /partner/me.
 
+create function private.partner_clients() returns json
+language plpgsql stable security definer
+as $$
+begin
+  return (
+    select coalesce(json_agg(json_build_object(
+             'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
+             'secret_rotated_at', private.iso(c.secret_rotated_at), 'last_used_at', private.iso(c.last_used_at))
+             order by c.created_at, c.id), '[]')
+      from core.oauth_clients c
+     where c.partner_id = private.partner_id() and c.disabled_at is null
+       and 'client_credentials' = any (c.grant_types));
+end $$;
+comment on function private.partner_clients() is
+  'The clients by which the partner of this transaction reaches the CPO API, without their secrets. Definer, because a '
+  'client is otherwise seen by itself only.';
+
 create function private.partner_answer() returns json
 language plpgsql stable
 as $$
@@ -20102,7 +20136,8 @@ begin
                                          -- a key that asks is in use; its row says so when the request is charged
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
-                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
+    'clients', private.partner_clients())
     from core.partners p where p.id = private.partner_id());
 end $$;
 
@@ -28465,6 +28500,7 @@ declare
   owner      uuid;
   connection uuid;
   verdicts   json;
+  changes    json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -28510,13 +28546,18 @@ begin
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
   )
-  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end) into verdicts
-   from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts);
+  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end),
+         json_object_agg(j.period, case when j.old_kwh is null then 'created'
+                                        when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
+                                        else 'changed' end)
+           filter (where j.verdict in ('staged', 'outside_mandate'))
+    into verdicts, changes from judged j;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
-  'body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Four arrays as Postgres writes them, an entry '
+  'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
+  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
   'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';

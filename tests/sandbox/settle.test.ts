@@ -439,7 +439,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect((await settle()).body.kwh).toBe(100);
     expect(await deliver()).toEqual([{ period: "2026-04", status: "locked" }]);
     await world.reset();
-    expect(await deliver()).toEqual([{ period: "2026-04", status: "ingested" }]);
+    expect(await deliver()).toEqual([{ period: "2026-04", status: "ingested", change: "changed" }]);
     expect((await settle()).body).toMatchObject({ kwh: 40, accounts: 1 });
   });
 });

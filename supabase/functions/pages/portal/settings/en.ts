@@ -129,6 +129,11 @@ export const settings: SettingsWords = {
     made: "Created",
     used: "Last used",
     never_used: "never",
+    clients: "Access to the CPO API",
+    clients_what:
+      "Your software uses these to reach the CPO API. We make them for you, and replace a secret when you ask.",
+    client_id: "Client id",
+    secret_made: "Secret created",
     rotate: {
       title: "Replace the key",
       means: [

@@ -128,6 +128,11 @@ export const settings = {
     made: "Gemaakt",
     used: "Laatst gebruikt",
     never_used: "nooit",
+    clients: "Toegang tot de CPO-API",
+    clients_what:
+      "Met deze gegevens werkt uw software met de CPO-API. Wij maken ze voor u, en vervangen een geheim als u dat vraagt.",
+    client_id: "Client-id",
+    secret_made: "Geheim gemaakt",
     rotate: {
       title: "Vervang de sleutel",
       means: [
