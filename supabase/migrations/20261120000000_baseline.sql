@@ -4213,7 +4213,8 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, c.last_used_at, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at,
+         (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -4416,7 +4417,8 @@ begin
    where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
 comment on function private.note_use(bytea, bytea, uuid) is
-  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no tenant.';
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no '
+  'tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -30059,7 +30061,6 @@ begin
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
-  perform private.refuse_if('customer_not_found', not failing <@ (people || accounts));
   due := array(
     select distinct j.account_id
       from unnest(array[people_tenant, partner]) t (id)
@@ -30091,19 +30092,38 @@ comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
 
+create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return not exists (
+    select from unnest(accounts) as w (id)
+     where not exists (select from core.accounts a where a.partner_id = partner and a.id = w.id)
+       and not exists (
+         select from core.accounts a
+           join core.attributions t on t.user_id = a.user_id and t.partner_id = has_customers.partner
+               and t.source in ('partner_upload', 'partner_invite')
+          where a.partner_id = private.people_tenant() and a.id = w.id));
+end $$;
+comment on function private.has_customers(uuid, uuid[]) is
+  'Whether each of these is an account of a partner''s CPO clients, or of a person it uploaded or invited. Definer, '
+  'because people are in the people''s tenant.';
+
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   named   constant text := input ->> 'quarter';
+  failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
         (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
-        array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a));
+        failing);
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

@@ -100,7 +100,7 @@ describe("contract §2 POST /v1/accounts:update before a signature", () => {
     expect(n).toBe(1);
   });
 
-  test("attack: a link mailed to a wrong address stops working, and a new one is mailed to the right address", async () => {
+  test("contract §2 attack: a link mailed to a wrong address stops working, and a new one is mailed to the right address", async () => {
     const { account_id, email: wrong } = await newAccount();
     const old = await mailedLink(account_id, { validity_years: 3, locale: "en" });
     const right = newAddress();
@@ -239,8 +239,8 @@ describe("contract §2 POST /v1/accounts:update after a signature", () => {
   });
 });
 
-describe("attack: who may update an account, and when", () => {
-  test("attack: another client of the partner, and of another partner, find no account", async () => {
+describe("contract §2 attack: who may update an account, and when", () => {
+  test("contract §2 attack: another client of the partner, and of another partner, find no account", async () => {
     const { account_id, account, email } = await newAccount();
     const sibling = await world.addClient(world.partnerA.id);
     for (const client of [sibling, world.partnerB.client])
@@ -273,7 +273,7 @@ describe("attack: who may update an account, and when", () => {
     expect((await update({ account_id, person: {} })).body).toMatchObject({ changed: false });
   });
 
-  test("attack: ten equal updates at once change and mail once", async () => {
+  test("contract §2 attack: ten equal updates at once change and mail once", async () => {
     const { account_id, email: old } = await signedAccount();
     const person = { email: newAddress() };
     const answers = await Promise.all(Array.from({ length: 10 }, () => update({ account_id, person })));
@@ -282,7 +282,7 @@ describe("attack: who may update an account, and when", () => {
     expect(await mailsTo(old, "contact_changed")).toHaveLength(1);
   });
 
-  test("attack: ten addresses at once leave one open link, at the address that stands", async () => {
+  test("contract §2 attack: ten addresses at once leave one open link, at the address that stands", async () => {
     const { account_id } = await newAccount();
     await mailedLink(account_id);
     const addresses = Array.from({ length: 10 }, newAddress);
@@ -296,7 +296,7 @@ describe("attack: who may update an account, and when", () => {
     expect(open).toEqual([email]);
   });
 
-  test("attack: a signature and another name at once: one of the two is refused", async () => {
+  test("contract §2 attack: a signature and another name at once: one of the two is refused", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { account_id } = await newAccount();
       const [signed, renamed] = await Promise.allSettled([

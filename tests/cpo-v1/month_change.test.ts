@@ -38,7 +38,7 @@ test("§4.1 a locked or invalid month has no change", async () => {
   ]);
 });
 
-test("attack: ten equal totals at once are created once", async () => {
+test("contract §2 attack: ten equal totals at once are created once", async () => {
   const { account_id } = await createAccount(world);
   const month = { period: "2026-03", total_kwh: 7 };
   const all = await Promise.all(Array.from({ length: 10 }, () => changes(account_id, month)));

@@ -38,7 +38,7 @@ test("§4.2 a refused scope, and a wrong token, are no use of it; a disabled cli
   expect((await clientsOf()).map(({ client_id }) => client_id)).not.toContain(client.client_id);
 });
 
-test("attack: sixteen at once by one client wait for nobody for long, and all are answered", async () => {
+test("§4.2 attack: sixteen at once by one client wait for nobody for long, and all are answered", async () => {
   const client = await world.addClient(world.partnerA.id);
   const token = await client.token();
   const answers = await Promise.all(Array.from({ length: 16 }, () => world.get("/v1/accounts", token)));

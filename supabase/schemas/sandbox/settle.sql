@@ -152,7 +152,6 @@ begin
      where t.partner_id = partner and t.source in ('partner_upload', 'partner_invite')
      order by a.id for key share of a);
   accounts := array(select a.id from core.accounts a where a.partner_id = partner order by a.id for key share);
-  perform private.refuse_if('customer_not_found', not failing <@ (people || accounts));
   due := array(
     select distinct j.account_id
       from unnest(array[people_tenant, partner]) t (id)
@@ -184,19 +183,38 @@ comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
 
+create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return not exists (
+    select from unnest(accounts) as w (id)
+     where not exists (select from core.accounts a where a.partner_id = partner and a.id = w.id)
+       and not exists (
+         select from core.accounts a
+           join core.attributions t on t.user_id = a.user_id and t.partner_id = has_customers.partner
+               and t.source in ('partner_upload', 'partner_invite')
+          where a.partner_id = private.people_tenant() and a.id = w.id));
+end $$;
+comment on function private.has_customers(uuid, uuid[]) is
+  'Whether each of these is an account of a partner''s CPO clients, or of a person it uploaded or invited. Definer, '
+  'because people are in the people''s tenant.';
+
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   named   constant text := input ->> 'quarter';
+  failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
         (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
-        array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a));
+        failing);
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

@@ -21,7 +21,8 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, c.last_used_at, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at,
+         (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -224,7 +225,8 @@ begin
    where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
 comment on function private.note_use(bytea, bytea, uuid) is
-  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no tenant.';
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no '
+  'tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
