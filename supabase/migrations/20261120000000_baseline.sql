@@ -20095,23 +20095,6 @@ comment on function api.list_payouts(jsonb) is
 
 -- GET /partner/me.
 
-create function private.partner_clients() returns json
-language plpgsql stable security definer
-as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object(
-             'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
-             'secret_rotated_at', private.iso(c.secret_rotated_at), 'last_used_at', private.iso(c.last_used_at))
-             order by c.created_at, c.id), '[]')
-      from core.oauth_clients c
-     where c.partner_id = private.partner_id() and c.disabled_at is null
-       and 'client_credentials' = any (c.grant_types));
-end $$;
-comment on function private.partner_clients() is
-  'The clients by which the partner of this transaction reaches the CPO API, without their secrets. Definer, because a '
-  'client is otherwise seen by itself only.';
-
 create function private.partner_answer() returns json
 language plpgsql stable
 as $$
@@ -20139,7 +20122,11 @@ begin
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
                   from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
-    'clients', private.partner_clients())
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
+                         'secret_rotated_at', private.iso(c.secret_rotated_at),
+                         'last_used_at', private.iso(c.last_used_at)) order by c.created_at, c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
 
@@ -20219,7 +20206,7 @@ as $$
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
     'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'disabled_at', private.iso(client.disabled_at),
+    'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
@@ -20241,8 +20228,8 @@ begin
 end $$;
 comment on function api.read_portal_clients(jsonb) is
   'The CPO clients of a partner, the oldest first, disabled ones last: {who, clients: [{id, client_id, name, scopes, '
-  'missing_scopes, created_at, secret_rotated_at, disabled_at, accounts, webhooks: {enabled, disabled}}]}. accounts '
-  'stops at 10001.';
+  'missing_scopes, created_at, secret_rotated_at, last_used_at, disabled_at, accounts, webhooks: {enabled, '
+  'disabled}}]}. accounts stops at 10001.';
 
 create function api.read_portal_client(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

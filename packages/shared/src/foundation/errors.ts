@@ -239,8 +239,7 @@ const table = {
   },
   account_signed: {
     status: 409,
-    detail:
-      "Somebody has signed for this account: only person.email and person.phone can change. Nothing was changed. If the person or the company is another one, create another account.",
+    detail: "Somebody has signed for this account: only person.email and person.phone can change. Nothing was changed.",
   },
   mandate_already_signed: {
     status: 409,

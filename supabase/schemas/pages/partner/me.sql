@@ -1,22 +1,5 @@
 -- GET /partner/me.
 
-create function private.partner_clients() returns json
-language plpgsql stable security definer
-as $$
-begin
-  return (
-    select coalesce(json_agg(json_build_object(
-             'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
-             'secret_rotated_at', private.iso(c.secret_rotated_at), 'last_used_at', private.iso(c.last_used_at))
-             order by c.created_at, c.id), '[]')
-      from core.oauth_clients c
-     where c.partner_id = private.partner_id() and c.disabled_at is null
-       and 'client_credentials' = any (c.grant_types));
-end $$;
-comment on function private.partner_clients() is
-  'The clients by which the partner of this transaction reaches the CPO API, without their secrets. Definer, because a '
-  'client is otherwise seen by itself only.';
-
 create function private.partner_answer() returns json
 language plpgsql stable
 as $$
@@ -44,7 +27,11 @@ begin
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
                   from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
-    'clients', private.partner_clients())
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
+                         'secret_rotated_at', private.iso(c.secret_rotated_at),
+                         'last_used_at', private.iso(c.last_used_at)) order by c.created_at, c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
 

@@ -129,11 +129,6 @@ export const settings: SettingsWords = {
     made: "Created",
     used: "Last used",
     never_used: "never",
-    clients: "Access to the CPO API",
-    clients_what:
-      "Your software uses these to reach the CPO API. We make them for you, and replace a secret when you ask.",
-    client_id: "Client id",
-    secret_made: "Secret created",
     rotate: {
       title: "Replace the key",
       means: [
@@ -166,6 +161,8 @@ export const settings: SettingsWords = {
     client_id: "client_id",
     created: "Created",
     secret: "Secret replaced",
+    used: "Last used",
+    never_used: "never",
     scopes: "May use",
     missing: "May not use",
     ask: "Do you need another scope? Then mail us the client_id and the scope.",

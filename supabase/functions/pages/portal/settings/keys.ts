@@ -71,8 +71,7 @@ ${
     ? theKey(frame, partner.api_key)
     : html`<p>${words.none}</p>
 ${codeFirst(frame, settings)}${doButton(frame, PAGE, { once: newOnce() }, words.mint)}`
-}
-${partner.clients.length > 0 ? theClients(frame, partner.clients) : ""}`,
+}`,
   });
 }
 
@@ -85,27 +84,5 @@ function theKey(frame: PortalFrame, key: NonNullable<Partner["api_key"]>): Html 
 <div><dt>${words.used}</dt><dd>${key.last_used_at ? longMoment(key.last_used_at, frame.words) : words.never_used}</dd></div>
 </dl>
 <div class="actions"><a class="button second" href="${frame.to(ROTATE)}">${words.rotate.title}</a><a class="button second" href="${frame.to(REVOKE)}">${words.revoke.title}</a></div>
-</section>`;
-}
-
-/** The clients of the CPO API, which the operator makes. */
-function theClients(frame: PortalFrame, clients: Partner["clients"]): Html {
-  const words = WORDS[frame.locale].settings.keys;
-  return html`<section aria-labelledby="clients"><h2 id="clients">${words.clients}</h2>
-<p>${words.clients_what}</p>
-${clients.map(
-  ({
-    client_id,
-    name,
-    secret_rotated_at,
-    last_used_at,
-  }) => html`<section class="sheet" aria-label="${name}"><h3>${name}</h3>
-<dl>
-<div><dt>${words.client_id}</dt><dd><code>${client_id}</code></dd></div>
-<div><dt>${words.secret_made}</dt><dd>${longMoment(secret_rotated_at, frame.words)}</dd></div>
-<div><dt>${words.used}</dt><dd>${last_used_at ? longMoment(last_used_at, frame.words) : words.never_used}</dd></div>
-</dl>
-</section>`,
-)}
 </section>`;
 }

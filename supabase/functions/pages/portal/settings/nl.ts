@@ -128,11 +128,6 @@ export const settings = {
     made: "Gemaakt",
     used: "Laatst gebruikt",
     never_used: "nooit",
-    clients: "Toegang tot de CPO-API",
-    clients_what:
-      "Met deze gegevens werkt uw software met de CPO-API. Wij maken ze voor u, en vervangen een geheim als u dat vraagt.",
-    client_id: "Client-id",
-    secret_made: "Geheim gemaakt",
     rotate: {
       title: "Vervang de sleutel",
       means: [
@@ -165,6 +160,8 @@ export const settings = {
     client_id: "client_id",
     created: "Gemaakt",
     secret: "Secret vervangen",
+    used: "Laatst gebruikt",
+    never_used: "nooit",
     scopes: "Mag",
     missing: "Mag niet",
     ask: "Hebt u een andere scope nodig? Mail ons dan de client_id en de scope.",
