@@ -52,7 +52,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/customers/{id}/sign", () => {
     expect(mandate.code_sent_to).toMatch(/@/);
     expect(await eventsOf(account_id)).toEqual(["account.created", "mandate.signed"]);
     const mails = await world.rows(
-      "select template from core.mail_outbox where recipient = $1 order by created_at",
+      "select template from core.mail_outbox where recipient = $1 order by template",
       mandate.code_sent_to,
     );
     expect(mails.map(({ template }) => template)).toEqual(["mandate_code", "mandate_signed"]);
