@@ -928,6 +928,7 @@ create table core.oauth_clients (
   scopes            text[]      not null default '{}',
   return_url        text,
   tokens_valid_from timestamptz not null default '-infinity',
+  last_used_at      timestamptz,
   disabled_at       timestamptz,
   created_at        timestamptz not null default private.now(),
   redirect_uris     text[]      not null default '{}',
@@ -947,6 +948,8 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never '
   'stored. Never deleted: disabled.';
+comment on column core.oauth_clients.last_used_at is
+  'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
 comment on column core.oauth_clients.tokens_valid_from is
@@ -1726,6 +1729,7 @@ create table core.mandate_links (
   locale          text,
   validity_years  int,
   return_url      text,
+  mailed          boolean     not null default false,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
@@ -1745,6 +1749,8 @@ comment on table core.mandate_links is
   'SHA-256 of 256 random bits.';
 comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.mailed is
+  'Whether we mail it to the signatory; otherwise whoever asked for it has it.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
@@ -4207,7 +4213,8 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at,
+         (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -4223,7 +4230,8 @@ begin
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'subject', 'client:' || client.id);
+    'subject', 'client:' || client.id,
+    'idle_client', case when client.last_used_at > private.now() - interval '1 minute' then null else client.id end);
 end $$;
 
 -- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and
@@ -4394,7 +4402,7 @@ comment on function api.enter(jsonb) is
   'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
   'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
-create function private.note_use(key_hash bytea, token_hash bytea) returns void
+create function private.note_use(key_hash bytea, token_hash bytea, client uuid) returns void
 language plpgsql security definer
 as $$
 begin
@@ -4405,9 +4413,12 @@ begin
   update core.personal_tokens t set last_used_at = private.now()
    where t.token_hash = note_use.token_hash
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  update core.oauth_clients c set last_used_at = private.now()
+   where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.note_use(bytea, bytea) is
-  'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
+comment on function private.note_use(bytea, bytea, uuid) is
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no '
+  'tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -4421,8 +4432,9 @@ begin
   if pg_current_xact_id_if_assigned() is null then
     ignored := set_config('synchronous_commit', 'off', true);
   end if;
-  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
-    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash', admitted ->> 'idle_client') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'),
+                             (admitted ->> 'idle_client')::uuid);
   end if;
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
   rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int,
@@ -5946,6 +5958,7 @@ as $$
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
     'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
@@ -6041,10 +6054,19 @@ create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
+  sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
+  adds    constant boolean := sent[1] like '+%';
+  named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
   client  core.oauth_clients := private.client_named(input);
-  changed constant boolean := not (client.scopes <@ wanted and client.scopes @> wanted);
+  wanted  text[];
+  changed boolean;
 begin
+  perform private.refuse_if('mixed_scopes', exists (select from unnest(sent) s where (s like '+%') <> adds));
+  wanted := private.read_scopes(to_jsonb(named), 'client');
+  if adds then
+    wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
+  end if;
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
   if changed then
     perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
     update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
@@ -6052,8 +6074,8 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
-  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens '
-  'too.';
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
+  'scope taken away stops in issued tokens too.';
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
@@ -7514,10 +7536,7 @@ declare
                               and n.created_at > private.now() - interval '1 day');
 begin
   if before.payout_handler <> 'service_pays_customer'
-     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id
-                    and c.id = m.connection_id
-                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null)
-                         then
+     or not private.was_signed(before.id) then
     return;
   elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':'
@@ -7980,6 +7999,157 @@ language plpgsql stable security definer
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
+
+-- supabase/schemas/customers/accounts/update_account.sql
+
+-- POST /v1/accounts:update.
+
+-- Whether somebody ever signed for an account: the evidence names the person and the company as they were.
+create function private.was_signed(account uuid) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+     where c.partner_id = private.partner_id() and c.account_id = account)
+$$;
+
+-- The links of an account by which somebody can still sign.
+create function private.open_mandate_links(account uuid) returns setof core.mandate_links
+language sql stable
+as $$
+  select l.* from core.connections c
+    join core.mandate_links l on l.partner_id = c.partner_id and l.connection_id = c.id
+   where c.partner_id = private.partner_id() and c.account_id = account
+     and l.voided_at is null and l.used_at is null and l.expires_at > private.now()
+$$;
+
+-- Mails the signatory a link like this one, which is voided. False if a limit dropped the mail.
+create function private.replace_mandate_link(old core.mandate_links, signatory core.signatories, token_hash text,
+                                             url text, key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  link core.mandate_links;
+begin
+  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url,
+                                  mailed, expires_at)
+  values (old.partner_id, old.connection_id, old.owner_id, private.reserve_token_hash(replace_mandate_link.token_hash),
+          old.locale, old.validity_years, old.return_url, true,
+          greatest(old.expires_at, private.now() + interval '1209600 seconds'))
+  returning * into link;
+  if not private.mail_mandate_link(link, signatory, url, key) then
+    perform private.void_mandate_links(link.connection_id);  -- nobody has it
+    return false;
+  end if;
+  perform private.audit('mandate_link.issued', link.connection_id, '{"address_changed": true}');
+  return true;
+end $$;
+
+-- Tells a signatory, at the address that was on file, that the CPO changed e-mail or telephone. False if a limit
+-- dropped the mail.
+create function private.mail_contact_change(signatory core.signatories, changed text[], key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  locale  constant text := (
+    select m.locale from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.locale is not null
+     where c.partner_id = signatory.partner_id and c.account_id = signatory.account_id
+     order by m.created_at desc limit 1);
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'contact_changed', 'locale', coalesce(locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'contact_changed:' || signatory.account_id || ':' || gen_random_uuid(),
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed));
+end $$;
+
+create function api.update_account(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  key       constant jsonb := input -> 'key';
+  new_links constant jsonb := input -> 'new_links';
+  found_id  uuid;
+  account   core.accounts;
+  signatory core.signatories;
+  wanted    core.signatories;
+  wanted_company jsonb;
+  signed    boolean;
+  fields    text[];
+  mailed    core.mandate_links[] := '{}';
+  link      core.mandate_links;
+  place     int := 0;
+  voided    int := 0;
+  sent      int := 0;
+begin
+  perform private.act_as(caller, 'cpo');
+  found_id := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
+  -- connections first, as a signature does: each sees what the other did
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = found_id
+    order by c.id for update;
+  select * into account from core.accounts a where a.partner_id = private.partner_id() and a.id = found_id;
+  select * into signatory from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id for update;
+  wanted := jsonb_populate_record(signatory, jsonb_strip_nulls(coalesce(nullif(input -> 'person', 'null'), '{}')));
+  wanted_company := coalesce(account.company, '{}')
+                    || jsonb_strip_nulls(coalesce(nullif(input -> 'company', 'null'), '{}'));
+  fields := array_remove(array[
+    case when wanted.full_name <> signatory.full_name then 'full_name' end,
+    case when wanted_company <> coalesce(account.company, '{}') then 'company' end,
+    case when wanted.email is distinct from signatory.email then 'email' end,
+    case when wanted.phone is distinct from signatory.phone then 'phone' end], null);
+  signed := private.was_signed(account.id);
+  perform private.refuse_if('account_signed', signed and fields && array['full_name', 'company']);
+
+  if 'email' = any (fields) then
+    mailed := array(
+      select distinct on (l.connection_id) l from private.open_mandate_links(account.id) l where l.mailed
+       order by l.connection_id, l.created_at desc);
+    if cardinality(mailed) > coalesce(jsonb_array_length(nullif(new_links, 'null')), 0) then
+      return private.need('new_links', json_build_object('count', cardinality(mailed)));
+    end if;
+  end if;
+  if fields <> '{}' then
+    update core.signatories s set full_name = wanted.full_name, email = wanted.email, phone = wanted.phone
+     where s.partner_id = account.partner_id and s.account_id = account.id;
+    update core.accounts a set company = wanted_company
+     where a.partner_id = account.partner_id and a.id = account.id and 'company' = any (fields);
+    -- who signed is told, or nothing changes
+    if signed and signatory.email is not null and not private.mail_contact_change(signatory, fields, key) then
+      perform private.refuse('too_many_requests', json_build_object('rate', private.mail_rate()));
+    end if;
+    perform private.audit('account.updated', account.id, jsonb_build_object('fields', fields));
+  end if;
+  if 'email' = any (fields) then
+    -- the old address may be a stranger's, and whoever had a link there reads a name and an EAN by it
+    voided := (select count(*) from private.open_mandate_links(account.id));
+    perform private.void_mandate_links(c.id) from core.connections c
+      where c.partner_id = account.partner_id and c.account_id = account.id;
+    perform private.end_others_sign_ins(wanted.email, account.partner_id) where signed;
+    foreach link in array mailed loop
+      sent := sent + private.replace_mandate_link(link, wanted, new_links -> place ->> 'token_hash',
+                                                  new_links -> place ->> 'url', key)::int;
+      place := place + 1;
+    end loop;
+  end if;
+  return json_build_object(
+    'ok', true,
+    'changed', fields <> '{}',
+    'account_id', account.id,
+    'cpo_external_ref', account.cpo_external_ref,
+    'person', json_build_object('full_name', wanted.full_name, 'email', wanted.email, 'phone', wanted.phone),
+    'company', nullif(wanted_company, '{}'),
+    'signed', signed,
+    'mandate_links_voided', voided,
+    'mandate_links_mailed', sent);
+end $$;
+comment on function api.update_account(jsonb, jsonb) is
+  'POST /v1/accounts:update: {account_id, cpo_external_ref, person, company, key, new_links}. After a signature only '
+  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links; for '
+  'those that we mailed it asks for new_links, [{token_hash, url}], and mails these.';
 
 -- supabase/schemas/customers/accounts/update_connection.sql
 
@@ -10083,6 +10253,22 @@ end $$;
 
 -- POST /v1/mandate-links.
 
+-- Mails a link to its signatory, in the link's language or the partner's. False if a limit dropped the mail.
+create function private.mail_mandate_link(link core.mandate_links, signatory core.signatories, url text,
+                                          key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'mandate_link', 'locale', coalesce(link.locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'mandate_link:' || link.id,
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'link', url),
+    connection => link.connection_id);
+end $$;
+
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -10118,19 +10304,14 @@ begin
   perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, mailed,
+                                  expires_at)
   values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale',
           coalesce((input ->> 'validity_years')::int, partner.mandate_years),
-          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+          coalesce(input ->> 'return_url', registered), send_email, private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'),
-                         'key', input -> 'key'),
-      signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                         'logo', private.partner_brand(partner) -> 'logo',
-                         'link', input -> 'mandate_link'), connection => connection);
+    email_sent := private.mail_mandate_link(link, signatory, input ->> 'mandate_link', input -> 'key');
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -10619,15 +10800,15 @@ comment on function api.decline_mandate(jsonb, jsonb) is
 
 -- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz,
-                                           signed_by uuid default null) returns void
+                                           signed_by uuid default null, mailed boolean default false) returns void
 language sql
 as $$
   -- an open link of the CPO keeps working; a signature by one link voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years,
-                                  return_url, expires_at)
+                                  return_url, mailed, expires_at)
   select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
          case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url,
-             issue_renewal_link.expires_at
+             issue_renewal_link.mailed, issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
@@ -15941,38 +16122,27 @@ comment on function api.read_health(jsonb) is 'What /health/ready asks: private.
 -- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the
 -- next run.
 
-create function private.expire_mandates() returns bigint
-language plpgsql security definer
+-- Notes that these mandates expired, and tells customers who have not renewed. Only definers call it: every tenant at
+-- once.
+create function private.note_expired(expired core.mandates[]) returns void
+language plpgsql
 as $$
 declare
-  expired core.mandates[];
-  tenant  uuid;
+  tenant uuid;
 begin
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id
-         from core.mandates e
-         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
-         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-        where e.status = 'signed' and e.valid_until < private.today()
-        limit 10000 for key share of a skip locked for update of e skip locked)
-    returning m as mandate
-  ), noted as (
-    insert into core.audit_log (actor, action, partner_id, subject_id)
-    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), announced as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
-    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
-           jsonb_build_object('valid_until', (e.mandate).valid_until)
-      from ended e
-      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
-          and c.status = 'active'
-     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
-    on conflict on constraint notices_cause_key do nothing
-  )
-  select array_agg(e.mandate) into expired from ended e;
+  insert into core.audit_log (actor, action, partner_id, subject_id, request_id)
+  select coalesce(nullif(current_setting('app.caller_kind', true), ''), 'worker'), 'mandate.expired', m.partner_id,
+         m.connection_id, nullif(current_setting('app.request_id', true), '')
+    from unnest(expired) m;
+  insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+  select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+         jsonb_build_object('valid_until', (e.mandate).valid_until)
+    from (select m as mandate, max(m.valid_until) over (partition by m.partner_id, m.connection_id) as last_day
+            from unnest(expired) m) e
+    join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
+        and c.status = 'active'
+   where (e.mandate).lapsed_at is null and (e.mandate).valid_until = e.last_day and not private.is_renewed(e.mandate)
+  on conflict on constraint notices_cause_key do nothing;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
     perform private.emit_all(tenant, 'mandate.expired', array(
       select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id,
@@ -15988,6 +16158,28 @@ begin
        where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m
                                                 where m.partner_id = tenant)));
   end loop;
+end $$;
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+as $$
+declare
+  expired core.mandates[];
+begin
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
+    returning m as mandate
+  )
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.note_expired(expired) where expired is not null;
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is
@@ -18840,7 +19032,7 @@ begin
   return case when matter in ('claim', 'claim_resent') then 'invitation'
               when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code',
                               'sign_in_code', 'account_code',
-                              'invitation_code', 'manager_invitation') then matter end;
+                              'invitation_code', 'manager_invitation', 'contact_changed') then matter end;
 end $$;
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five
@@ -19149,7 +19341,8 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))),
+      mailed => true);
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id
       and s.account_id = notice.account_id;
@@ -19933,7 +20126,12 @@ begin
                                          -- a key that asks is in use; its row says so when the request is charged
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
-                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
+                         'secret_rotated_at', private.iso(c.secret_rotated_at),
+                         'last_used_at', private.iso(c.last_used_at)) order by c.created_at, c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
 
@@ -20013,7 +20211,7 @@ as $$
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
     'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'disabled_at', private.iso(client.disabled_at),
+    'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
@@ -20035,8 +20233,8 @@ begin
 end $$;
 comment on function api.read_portal_clients(jsonb) is
   'The CPO clients of a partner, the oldest first, disabled ones last: {who, clients: [{id, client_id, name, scopes, '
-  'missing_scopes, created_at, secret_rotated_at, disabled_at, accounts, webhooks: {enabled, disabled}}]}. accounts '
-  'stops at 10001.';
+  'missing_scopes, created_at, secret_rotated_at, last_used_at, disabled_at, accounts, webhooks: {enabled, '
+  'disabled}}]}. accounts stops at 10001.';
 
 create function api.read_portal_client(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -28296,6 +28494,7 @@ declare
   owner      uuid;
   connection uuid;
   verdicts   json;
+  changes    json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -28341,13 +28540,18 @@ begin
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
   )
-  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end) into verdicts
-   from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts);
+  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end),
+         json_object_agg(j.period, case when j.old_kwh is null then 'created'
+                                        when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
+                                        else 'changed' end)
+           filter (where j.verdict in ('staged', 'outside_mandate'))
+    into verdicts, changes from judged j;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
-  'body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Four arrays as Postgres writes them, an entry '
+  'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
+  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
   'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';
@@ -28994,27 +29198,38 @@ comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '
   'its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 
-create function api.review_customer(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+-- The account of a customer that the partner brought, or that one of its CPO clients made; its row is locked. The
+-- transaction then acts in the tenant that holds it.
+create function private.enter_customer(named text, key text) returns uuid
+language plpgsql
 as $$
 declare
-  outcome    constant text := input ->> 'outcome';
-  customer   record;
-  connection core.connections;
+  customer record;
 begin
-  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  select * into customer from private.own_customer(named, key);
   if customer.account_id is null then
-    -- or an account that a CPO client of the partner made
-    customer.account_id := private.as_uuid(input ->> 'id');
+    customer.account_id := private.as_uuid(named);
   else
     perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id()
       and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
+  return customer.account_id;
+end $$;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  account    uuid;
+  connection core.connections;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
   select c.* into connection from core.connections c
-   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend',
                             json_build_object(
@@ -29225,8 +29440,8 @@ as $$
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
-          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed',
-                              'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'contact_changed',
+                              'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)
@@ -29254,6 +29469,137 @@ comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest '
   'first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' '
   'sign-in codes.';
+
+-- supabase/schemas/sandbox/mandates.sql
+
+-- POST /sandbox/v1/customers/{id}/sign, …/expire-mandate.
+
+create function private.mandate_played(account uuid, connection uuid) returns json
+language plpgsql stable
+as $$
+begin
+  return (
+    select json_build_object('ok', true, 'account_id', account, 'connection_id', m.connection_id,
+                             'mandate_status', m.mandate_status, 'mandate_valid_from', m.valid_from,
+                             'mandate_valid_until', m.valid_until)
+      from core.connection_mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = mandate_played.connection);
+end $$;
+
+-- What a rehearsal of the signing page begins with, of a CPO's customer: a link beside those that are open.
+create function api.prepare_signature(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+  partner    core.partners;
+  picked     uuid;
+  email      text;
+  status     text;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  partner := private.own_partner();
+  select * into account from core.accounts a
+   where a.partner_id = private.partner_id() and a.id = private.as_uuid(input ->> 'id');
+  if account.id is null and (private.own_customer(input ->> 'id', input ->> 'key')).account_id is not null then
+    perform private.refuse('customer_not_found', json_build_object('detail',
+      'This customer signs on the claim pages: see POST /sandbox/v1/drafts/{id}/claim.'));
+  end if;
+  perform private.refuse_if('customer_not_found', account.id is null);
+  picked := private.pick_connection(account.id, (input ->> 'connection_id')::uuid, false);
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.id = picked for update;
+  select s.email into email from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id;
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if input ->> 'outcome' = 'revoked' then
+    perform private.refuse_if('mandate_not_signed', status <> 'signed'),
+            private.refuse_if('signatory_email_missing', email is null, json_build_object('detail',
+              'The signatory has no e-mail address, and ends the mandate by a code that we mail. Give one first.'));
+  else
+    perform private.refuse_if('mandate_already_signed', not private.can_sign(connection.id));
+    insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at)
+    values (connection.partner_id, connection.id, connection.owner_id,
+            private.reserve_token_hash(input ->> 'token_hash'), partner.locale,
+            coalesce((input ->> 'years')::int, partner.mandate_years), private.now() + interval '10 minutes');
+  end if;
+  return json_build_object('connection_id', connection.id, 'email', email, 'locale', coalesce(partner.locale, 'nl'));
+end $$;
+comment on function api.prepare_signature(jsonb, jsonb) is
+  'Begins POST /sandbox/v1/customers/{id}/sign: {id, key, connection_id, outcome, years, token_hash} to '
+  '{connection_id, email, locale}. To sign or decline it makes a link for ten minutes; an open link of the CPO works '
+  'on.';
+
+create function api.read_played_mandate(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  account uuid;
+begin
+  perform private.act_as(caller, 'partner');
+  select c.account_id into account from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (input ->> 'connection_id')::uuid;
+  return private.mandate_played(account, (input ->> 'connection_id')::uuid);
+end $$;
+comment on function api.read_played_mandate(jsonb, jsonb) is
+  'Ends POST /sandbox/v1/customers/{id}/sign: {connection_id} to {ok, account_id, connection_id, mandate_status, '
+  'mandate_valid_from, mandate_valid_until}.';
+
+create function private.end_last_year(tenant uuid, connection uuid) returns boolean
+language plpgsql security definer
+as $$
+declare
+  last_year constant int := extract(year from private.today())::int - 1;
+  signed    uuid[];
+  years     int;
+  expired   core.mandates[];
+begin
+  perform private.only_in_sandbox();
+  select array_agg(m.id), extract(year from max(m.valid_until))::int - last_year into signed, years
+    from core.mandates m
+   where m.partner_id = tenant and m.connection_id = end_last_year.connection and m.status = 'signed';
+  if signed is null then
+    return false;
+  end if;
+  -- years signed ahead stay behind the others
+  with ended as (
+    update core.mandates m
+       set valid_from = (m.valid_from - make_interval(years => greatest(years, 0)))::date,
+           valid_until = (m.valid_until - make_interval(years => greatest(years, 0)))::date,
+           status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where m.partner_id = tenant and m.id = any (signed)
+    returning m as mandate)
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.judge_months(connection);
+  perform private.note_expired(expired);
+  return true;
+end $$;
+comment on function private.end_last_year(uuid, uuid) is
+  'Moves the signed years of a connection into the past, the last one to last year, and ends them as the job on 1 '
+  'January does. False if nothing is signed. Definer, because the job is: it tells customers of every tenant.';
+
+create function api.expire_sandbox_mandate(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    uuid;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
+  if not private.end_last_year(private.partner_id(), connection) then
+    perform private.refuse('mandate_not_signed');
+  end if;
+  return private.mandate_played(account, connection);
+end $$;
+comment on function api.expire_sandbox_mandate(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/expire-mandate: {id, key, connection_id} to {ok, account_id, connection_id, '
+  'mandate_status, mandate_valid_from, mandate_valid_until}. Months of this year that are not booked become '
+  'outside_mandate.';
 
 -- supabase/schemas/sandbox/rehearsal.sql
 
@@ -29555,9 +29901,10 @@ comment on function api.clear_fixture(jsonb, jsonb) is
 
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a
--- price in euro.
-create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
+-- Books every month of these accounts that can be booked, also of a running quarter, credits all but the rejected
+-- months, and sells it at a price in euro.
+create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric,
+                                        rejected date[]) returns void
 language plpgsql
 as $$
 declare
@@ -29581,7 +29928,8 @@ begin
   end if;
   booking := private.lock_booking(tenant, booking.id);
   perform private.credit_booking(booking, array(
-    select row(0, r.id, r.kwh, null, null)::private.credit_line
+    select row(0, r.id, case when r.period = any (rejected) then 0 else r.kwh end,
+               case when r.period = any (rejected) then 'rejected in a rehearsal' end, null)::private.credit_line
       from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
   -- less than half a cent is credited and stays unsold
   perform private.record_sale(booking, 'sandbox-' || booking.id, 'Sandbox', s.ere, price, private.today())
@@ -29598,7 +29946,7 @@ declare
 begin
   return (
     with settled as (
-      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh,
+      select r.account_id, r.connection_id, r.period, c.accepted_kwh,
           c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered'
@@ -29617,7 +29965,13 @@ begin
        order by j.account_id, j.period, j.connection_id limit 1000
     )
     select json_build_object(
-      'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
+      -- also if the register rejected all of it
+      'booking_id', (select b.id from core.bookings b
+                      where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
+                        and exists (select from core.booking_rows r
+                                     where r.partner_id = b.partner_id and r.booking_id = b.id
+                                       and r.account_id = any (accounts) and r.status in ('registered', 'rejected'))
+                      order by b.partner_id = partner desc, b.number desc limit 1),
       'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere',
           coalesce(round(sum(t.ere), 2), 0),
       'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
@@ -29625,8 +29979,10 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank.
-create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
+-- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
+-- Returns whose payments did.
+create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -29634,17 +29990,42 @@ declare
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
      where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
-         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
+         -- the bank said that this account is closed
+         and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true
+         -- a repeat of the call makes no second payment that fails
+         and not exists (
+           select from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+            where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+              and l.status = 'failed' and coalesce(l.account_id, p.account_id) = any (failing)));
   batch  uuid;
+  lines  core.payout_lines[];
+  failed jsonb := '{}';
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(private.lines_of(batch));
+    lines := private.lines_of(batch);
+    -- by its line, the accounts that it pays
+    select coalesce(jsonb_object_agg(l.id, f.accounts), '{}') into failed
+      from unnest(lines) l
+     cross join lateral (
+       select jsonb_agg(distinct coalesce(l.account_id, p.account_id)) as accounts from core.payout_parts p
+        where p.partner_id = l.partner_id and p.line_id = l.id
+          and coalesce(l.account_id, p.account_id) = any (failing)) f
+     where f.accounts is not null;
+    perform private.pay_lines(array(select l from unnest(lines) l where not failed ? l.id::text order by l.arrival));
+    lines := array(select l from unnest(lines) l where failed ? l.id::text and l.account_id is not null
+                    order by l.arrival);
+    perform private.fail_lines(lines, 'AC04') where cardinality(lines) > 0;
+    -- the partner has one account number for all its rehearsals: it stays good
+    lines := array(select l from unnest(private.lines_of(batch)) l where failed ? l.id::text and l.account_id is null);
+    perform private.fail_lines(lines, 'MS03') where cardinality(lines) > 0;
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
            settled_at = private.now()
      where b.id = batch;
   end if;
+  return array(select a.id::uuid from jsonb_each(failed) f, jsonb_array_elements_text(f.value) a (id) order by 1);
 end $$;
 
 -- How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.
@@ -29652,7 +30033,8 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
-create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
+create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
+                                         failing uuid[]) returns json
 language plpgsql security definer
 as $$
 declare
@@ -29661,6 +30043,7 @@ declare
   people        uuid[];
   accounts      uuid[];
   due           uuid[];
+  failed        uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -29686,31 +30069,53 @@ begin
     perform private.lock('booking', t.id || ' ' || quarter)
        from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
-  perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
-      private.settle_accounts(partner, due[1:most], quarter, price);
-  perform private.pay_accounts(partner, people || accounts);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
+      private.settle_accounts(partner, due[1:most], quarter, price, rejected);
+  failed := private.pay_accounts(partner, people || accounts, failing);
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
-          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
+          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
+                                failed))::json;
 end $$;
-comment on function private.settle_customers(uuid, date, numeric) is
+comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
+
+create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return not exists (
+    select from unnest(accounts) as w (id)
+     where not exists (select from core.accounts a where a.partner_id = partner and a.id = w.id)
+       and not exists (
+         select from core.accounts a
+           join core.attributions t on t.user_id = a.user_id and t.partner_id = has_customers.partner
+               and t.source in ('partner_upload', 'partner_invite')
+          where a.partner_id = private.people_tenant() and a.id = w.id));
+end $$;
+comment on function private.has_customers(uuid, uuid[]) is
+  'Whether each of these is an account of a partner''s CPO clients, or of a person it uploaded or invited. Definer, '
+  'because people are in the people''s tenant.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   named   constant text := input ->> 'quarter';
+  failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric);
+        (input ->> 'price_per_ere')::numeric,
+        array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
+        failing);
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
@@ -29719,11 +30124,12 @@ begin
         settled -> 'kwh',
     'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left',
         settled -> 'accounts_left',
-    'left_out', settled -> 'left_out');
+    'payments_failed', settled -> 'payments_failed', 'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, '
-  'net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere, reject, fail} to {ok, quarter, booking_id, accounts, kwh, ere, '
+  'gross_eur, net_eur, accounts_left, payments_failed, left_out}. Settled months stay as they are; price and reject '
+  'are for the others.';
 grant execute on function api.settle_sandbox(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/sandbox/virtual_chargers.sql

@@ -249,7 +249,7 @@ describe("§4.3 ere-client trigger", () => {
           .map(({ type }) => type)
           .sort(),
       ).toEqual([...typesOf(log)].sort());
-    expect(known.filter(({ why }) => why === null)).toHaveLength(21);
+    expect(known.filter(({ why }) => why === null)).toHaveLength(26);
   });
 
   test("makes each type that it offers, and says why not of the others", async () => {

@@ -94,7 +94,7 @@ describe.each(named(ENDPOINTS.filter((endpoint) => !isOurs(endpoint))))("%s", (_
 
 test("§7 the Error schema lists every field that an error may carry, each at the top of the body", () => {
   const { properties, required } = document.components.schemas.Error;
-  const always = ["error", "detail", "error_description", "request_id"];
+  const always = ["error", "detail", "error_description", "doc_url", "request_id"];
   expect(Object.keys(properties).sort()).toEqual([...always, ...Object.keys(ERROR_FIELDS)].sort());
   expect(required).toEqual(["error", "request_id"]);
   expect(Object.keys(properties.issues.items.properties)).toEqual(["path", "message"]);

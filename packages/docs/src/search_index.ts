@@ -60,7 +60,9 @@ const unlinked = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
 const plain = (line: string) =>
   unlinked(line)
     .replace(/^\|?[-| ]+\|$/, "")
-    .replace(/<br>|[`*|]/g, " ")
+    // a list of operations, each of which is found by itself
+    .replace(/`[^`|]*`(<br>`[^`|]*`)+/g, "")
+    .replace(/<a id="\w+"><\/a>|[`*|]/g, " ")
     .replace(/ +/g, " ")
     .trim();
 

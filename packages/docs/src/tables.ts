@@ -47,7 +47,9 @@ function errors(described: Described): string {
     if (places.length === 0 && code !== "not_found") return [];
     const { status, detail } = ERRORS[code];
     const where = code === "not_found" ? "any path" : places.length > MANY ? "many" : places.join("<br>");
-    return [[String(status), `\`${cell(wireText(code))}\``, cell(detail), where]];
+    // doc_url of an error's body leads here
+    const name = `<a id="${code}"></a>\`${cell(wireText(code))}\``;
+    return [[String(status), name, cell(detail), where]];
   });
   return table(["status", "`error`", "what it means, and what to do", "answered by"], rows);
 }

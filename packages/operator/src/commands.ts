@@ -196,7 +196,7 @@ export const COMMANDS: Command[] = [
     example: "client list --partner laadpunt-zuid",
     takes: [new Option("--partner <partner>", "only the clients of this partner (id or slug)")],
     ops: "client_list",
-    view: list("clients", "client_id name partner_slug scopes secret_rotated_at disabled_at"),
+    view: list("clients", "client_id name partner_slug scopes secret_rotated_at last_used_at disabled_at"),
   },
   {
     name: "client rotate-secret",
@@ -220,11 +220,22 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "client set-scopes",
-    summary: "Replace the scopes of a client",
-    details: "A removed scope also stops in tokens already issued. An added scope comes with the next token.",
-    example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
-    takes: [client(), new Argument("<scopes...>", "all its scopes from now on").choices(scopes)],
-    ends: about("client", "will keep only the scopes named here"),
+    summary: "Replace the scopes of a client, or add some",
+    details:
+      "With + before every scope they are added, and the others stay. A removed scope also stops in tokens already " +
+      "issued. An added scope comes with the next token.",
+    example: "client set-scopes cpo_4fGh2kLm +cpo:webhooks",
+    takes: [
+      client(),
+      new Argument("<scopes...>", "all its scopes from now on, or each with + to add it").choices([
+        ...scopes,
+        ...scopes.map((scope) => `+${scope}`),
+      ]),
+    ],
+    ends: (input) =>
+      (input.scopes as string[]).every((scope) => scope.startsWith("+"))
+        ? undefined
+        : about("client", "will keep only the scopes named here")(input),
     ops: "client_set_scopes",
     view: changed("client", "Scopes set."),
   },

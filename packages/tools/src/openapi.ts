@@ -294,6 +294,10 @@ const ERROR = z.object({
     .optional()
     .meta({ description: "The same on the token endpoint (RFC 6749 section 5.2)" }),
   ...z.object(ERROR_FIELDS).partial().shape,
+  doc_url: z.url().optional().meta({
+    description: "This error in the documentation; absent on a host without one",
+    example: "https://docs.example.com/errors.html#account_not_found",
+  }),
   request_id: z.uuid().meta({ description: "Quote it when you ask about the error" }),
 });
 

@@ -237,9 +237,17 @@ const table = {
     detail:
       "This change ends the mandate, and months that are not booked no longer count. To make it, repeat with acknowledge_mandate_lapses: true.",
   },
+  account_signed: {
+    status: 409,
+    detail: "Somebody has signed for this account: only person.email and person.phone can change. Nothing was changed.",
+  },
   mandate_already_signed: {
     status: 409,
     detail: "A mandate is signed already. Issue a link from 1 November of its last year on.",
+  },
+  mandate_not_signed: {
+    status: 409,
+    detail: "No mandate of this connection is signed, or it has ended. Nothing was changed.",
   },
   draft_active: {
     status: 409,

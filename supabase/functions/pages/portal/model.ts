@@ -135,6 +135,7 @@ const Client = z.object({
   missing_scopes: z.array(z.string()),
   created_at: z.string(),
   secret_rotated_at: z.string(),
+  last_used_at: z.string().nullable(),
   disabled_at: z.string().nullable(),
   /** Counted up to 10,001. */
   accounts: z.number(),

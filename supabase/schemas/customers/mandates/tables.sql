@@ -7,6 +7,7 @@ create table core.mandate_links (
   locale          text,
   validity_years  int,
   return_url      text,
+  mailed          boolean     not null default false,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
@@ -26,6 +27,8 @@ comment on table core.mandate_links is
   'SHA-256 of 256 random bits.';
 comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.mailed is
+  'Whether we mail it to the signatory; otherwise whoever asked for it has it.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
