@@ -97,6 +97,38 @@ create function private.ocpp_allowance(charger core.chargers, took interval) ret
 language sql immutable
 return 100 + coalesce(charger.power_kw, 50) * 1100 / 3600 * extract(epoch from greatest(took, interval '0'));
 
+-- The last end of a connector's register before a transaction. Null if none is known, or if the register fell twice at
+-- its last ten ends: then it counts from 0 at each charge.
+create function private.register_before_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+declare
+  ends  bigint[];
+  falls int;
+begin
+  select array_agg(e.wh order by e.first_at desc, e.id desc), count(*) filter (where e.wh < e.before - 10)
+    into ends, falls
+    from (select b.*, lag(b.wh) over (order by b.first_at, b.id) as before
+            from (select t.id, t.first_at, coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) as wh
+                    from core.ocpp_transactions t
+                   where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+                     and t.connector = known.connector and t.first_at <= known.first_at
+                     and (t.first_at, t.id) < (known.first_at, known.id) and t.clock <> 'wrong' and coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) > 0
+                   order by t.first_at desc, t.id desc limit 10) b) e;
+  return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
+end $$;
+
+-- The register of a connector at the next start after a transaction. Null if it is not known.
+create function private.register_after_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+begin
+  return (select nullif(t.meter_start_wh, 0) from core.ocpp_transactions t
+           where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+             and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
+           order by t.first_at, t.id limit 1);
+end $$;
+
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
 -- counts.
 create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
@@ -114,6 +146,7 @@ declare
   final    bigint;
   wh       bigint;
   said     constant text := case when known.source_id is null then 'stop' else 'end' end;
+  before_wh bigint;
   from_values boolean := false;
   disagrees   boolean := false;
   -- without a stop, what its last reading showed
@@ -128,6 +161,16 @@ begin
     end if;
     if later_wh > private.ocpp_allowance(charger, later) then
       base := later_wh;
+    else
+      -- no Begin says it: where the register was after the charge before
+      later_wh := coalesce(later_wh, nullif(known.end_wh, 0), known.final_wh);
+      before_wh := private.register_before_ocpp(known);
+      if later_wh >= before_wh - 10 then
+        base := least(before_wh, later_wh);
+      else
+        -- more than a car takes, and nothing says where its register began
+        disagrees := later_wh > 100000 is true;
+      end if;
     end if;
   else
     -- values that begin near 0 count from 0 at each charge
@@ -154,6 +197,13 @@ begin
     from_values := known.last_wh is not null;
     if final < base - 10 and known.last_wh is not null and known.begin_wh <= 100 then
       base := known.begin_wh;
+    elsif final < base - 10 and ended_at is not null and known.own_values and known.begin_wh is null
+          and final > known.rise_wh
+          and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
+      -- values that rise from where a charge from 0 can be; the next start must not say that it was less
+      base := 0;
+      disagrees := disagrees or final - (private.register_after_ocpp(known) - start_wh) > greatest(100, 0.01 * final)
+                                is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
     end if;
@@ -163,6 +213,8 @@ begin
     end if;
   end if;
   wh := final - base;
+  -- without a stop, a last reading below its start is no proof of 0
+  disagrees := disagrees or wh < -10 and known.ended_at is null and ended_at is not null;
   -- a stop may lie 10 Wh below the start, by rounding; a running value below the start is a fault of one sample
   if wh between -10 and -1 or known.ended_at is null then
     wh := greatest(wh, 0);
@@ -344,7 +396,8 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
     if known.id is distinct from own.id then
       known.foreign_ids := private.with_ocpp_name(known.foreign_ids, named);
-      perform private.note_foreign_ids(link, true) where named is not null;
+      -- an id that we gave proves nothing: some chargers stop an earlier transaction twice
+      perform private.note_foreign_ids(link, true) where named is not null and own.id is null;
     elsif not is_mirror then
       perform private.note_foreign_ids(link, false);
     end if;
@@ -735,7 +788,8 @@ begin
     -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
-          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end;
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
+          || private.beside_ocpp(charger, item);
     for other in select e from jsonb_array_elements(ended) e loop
       if other ->> 'external_id' = item ->> 'external_id' then
         item := other;
@@ -756,6 +810,32 @@ comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'What happened at a connected charger: {charger_id, generation, protocol, mirror?, happened: [{kind: '
   'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
   'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
+
+-- The sessions that a change of another one at their connector changes: the next, if it may begin where this one ended,
+-- and the one before, if it has no stop.
+create function private.beside_ocpp(charger core.chargers, item jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at     constant timestamptz := item ->> 'started_at';
+  plug   constant int := item ->> 'connector';
+  beside core.ocpp_transactions;
+  items  jsonb := '[]';
+begin
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+   order by t.first_at, t.id limit 1;
+  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+   order by t.first_at desc, t.id desc limit 1;
+  if beside.is_over and beside.ended_at is null then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  return items;
+end $$;
 
 -- Ends transactions of a charger without news for 48 hours by their last reading, 500 at most. One without any
 -- reading is no longer shown as charging. Returns the sessions.
