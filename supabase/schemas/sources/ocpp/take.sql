@@ -113,7 +113,8 @@ begin
                     from core.ocpp_transactions t
                    where t.partner_id = known.partner_id and t.charger_id = known.charger_id
                      and t.connector = known.connector and t.first_at <= known.first_at
-                     and (t.first_at, t.id) < (known.first_at, known.id) and t.clock <> 'wrong' and coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) > 0
+                     and (t.first_at, t.id) < (known.first_at, known.id) and t.clock <> 'wrong'
+                     and coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) > 0
                    order by t.first_at desc, t.id desc limit 10) b) e;
   return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
 end $$;
@@ -168,8 +169,10 @@ begin
       if later_wh >= before_wh - 10 then
         base := least(before_wh, later_wh);
       else
-        -- more than a car takes, and nothing says where its register began
-        disagrees := later_wh > 100000 is true;
+        -- more than a car takes, and nothing says where its register began; beyond its power it is flagged anyway
+        disagrees := coalesce(later_wh > 100000, false)
+                     and (start_at < known.ended_at
+                          and later_wh > private.ocpp_allowance(charger, known.ended_at - start_at)) is not true;
       end if;
     end if;
   else
@@ -638,58 +641,100 @@ begin
      and said ->> 'status' = 'Available';
 end $$;
 
--- The serial number of a BootNotification, as core.chargers has it.
-create function private.boot_serial(boot jsonb) returns text
-language sql immutable
-return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+-- The serial number of a BootNotification, as core.chargers has it. Null for one that many chargers send.
+create function private.boot_serial(charger core.chargers, boot jsonb) returns text
+language plpgsql stable
+as $$
+declare
+  serial constant text := upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+begin
+  return case
+    when length(serial) < 5 or serial ~ '^(.)\1*$'
+         or serial = upper(regexp_replace(charger.ocpp_identity, '\s', '', 'g'))
+         or strpos('01234567890123456789', serial) > 0 or strpos('98765432109876543210', serial) > 0
+         or serial ~ ('^(TEST|DEMO|DUMMY|EXAMPLE|DEFAULT|UNKNOWN|UNDEFINED|NOT[-_]?(SET|AVAILABLE)|CHANGEME|'
+                      || '(TEST|DEMO)?[-_]?(SERIAL([-_]?(NUMBER|NO))?|CHARGER|CHARGE[-_]?(POINT|BOX)))[^A-Z]*$')
+      then null
+    -- the hash stands for one that is too long
+    when length(serial) > 64 then upper(encode(sha256(convert_to(serial, 'UTF8')), 'hex'))
+    else serial end;
+end $$;
 
 -- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if
 -- the charger has none and no other charger has it.
-create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
+create function private.boot_ocpp(charger core.chargers, link core.ocpp_links, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
-declare
-  serial constant text := private.boot_serial(boot);
 begin
-  perform private.emit_charger('charger.connected', charger)
-    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id
-        and l.booted_at is null;
+  perform private.emit_charger('charger.connected', charger) where link.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then
     perform private.identify_charger(charger, jsonb_build_object(
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  perform private.take_boot_serial(charger, serial);
+  perform private.take_boot_serial(charger, private.boot_serial(charger, boot), link.booted_at is null);
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
--- active registration has that number, the sessions of this one are other_registration: counts_from is infinity.
-create function private.take_boot_serial(charger core.chargers, serial text) returns void
+-- active registration has that number, the sessions of this one are other_registration: counts_from is infinity. For a
+-- charger that has a number of its own, only from then on, and only if it is the other's own number.
+create function private.take_boot_serial(charger core.chargers, serial text, is_first boolean default true)
+  returns void
 language plpgsql
 as $$
 declare
-  since timestamptz := charger.counts_from;
-  own   text        := charger.serial_number;
+  since   timestamptz := charger.counts_from;
+  earlier timestamptz := charger.counts_before;
+  own     text        := charger.serial_number;
+  before  text[]      := charger.booted_before;
+  has_own constant boolean := own is not null;
+  is_held constant boolean := charger.counts_from = 'infinity' is true;
+  former  tstzrange;
 begin
-  if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
+  if serial is null then
     return;
   elsif charger.brand is null then
     -- until its model is known
     null;
-  elsif not private.reserve_serial_number(charger.brand, serial, charger.id) then
-    since := 'infinity';
-  elsif own is null or since = 'infinity' or charger.booted_as is distinct from nullif(serial, own) then
+  elsif not private.reserve_serial_number(charger.brand, serial, charger.id, has_own) then
+    if not is_held then
+      earlier := case when has_own and not is_first
+                      then case when since is null then private.now() else earlier end end;
+      since := 'infinity';
+    end if;
+  elsif not has_own or is_held or is_first and serial <> own then
     own := coalesce(own, serial);
     -- both numbers are this charger's, whoever had it by one of them
-    since := greatest(private.succeed_charger(charger.brand, serial), private.succeed_charger(charger.brand, own));
+    former := private.both_spans(private.succeed_charger(charger.brand, serial, has_own),
+                                 private.succeed_charger(charger.brand, own));
+    if is_held and charger.booted_as <> serial then
+      -- what it told under the number of another one stays the other's
+      former := private.both_spans(former, tstzrange(coalesce(earlier, '-infinity'), private.now()));
+    end if;
+    since := upper(former);
+    earlier := lower(former);
+  end if;
+  if charger.brand is not null and not is_held and charger.booted_as <> serial and charger.booted_as <> own then
+    before := (array_remove(before, charger.booted_as) || charger.booted_as)[greatest(1, cardinality(before) - 18):];
   end if;
   update core.chargers h
-     set counts_from = since, serial_number = own, booted_as = nullif(serial, own)
+     set counts_from = since, counts_before = earlier, serial_number = own, booted_as = nullif(serial, own),
+         booted_before = before
    where h.partner_id = charger.partner_id and h.id = charger.id
-     and (h.counts_from, h.serial_number, h.booted_as) is distinct from (since, own, nullif(serial, own));
+     and (h.counts_from, h.counts_before, h.serial_number, h.booted_as, h.booted_before)
+         is distinct from (since, earlier, own, nullif(serial, own), before);
 end $$;
+
+-- One span over two, either of which may be none.
+create function private.both_spans(one tstzrange, other tstzrange) returns tstzrange
+language sql immutable
+return case when coalesce(isempty(one), true) then other
+            when coalesce(isempty(other), true) then one
+            else range_merge(one, other) end;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
 -- charger's quota.
@@ -761,15 +806,15 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
-    where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  perform private.take_boot_serial(charger, charger.booted_as)
+    where charger.counts_from = 'infinity' and charger.booted_as is not null;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
     case said ->> 'kind'
-      when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
+      when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
         items := items || private.correct_stopped_ocpp(charger, known);
