@@ -23316,6 +23316,7 @@ return array_remove(array[serial_number, booted_as] || booted_before, null);
 
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   known   core.chargers;
@@ -25131,6 +25132,7 @@ return case
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
   returns tstzrange
 language plpgsql security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   formers core.chargers[];
@@ -28063,6 +28065,7 @@ comment on function private.note_refused_password(text) is
 create function private.charger_taken(brand text, serial_number text, but uuid default null,
                                       only_own boolean default false) returns boolean
 language plpgsql stable security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   return exists (select from core.chargers h
@@ -28074,9 +28077,10 @@ begin
             where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
               and h.status = 'active' and h.id is distinct from but and h.counts_from is distinct from 'infinity')
       or not only_own and exists (
-           select from core.chargers h
-            where h.booted_before @> array[charger_taken.serial_number] and h.brand = charger_taken.brand
-              and h.status = 'active' and h.id is distinct from but);
+           -- an array, else all chargers of the brand are read
+           select from unnest(array(select h from core.chargers h
+                                     where h.booted_before @> array[charger_taken.serial_number])) h
+            where h.brand = charger_taken.brand and h.status = 'active' and h.id is distinct from but);
 end $$;
 comment on function private.charger_taken(text, text, uuid, boolean) is
   'Whether another charger than this one is active on some account, by its serial number or, unless only_own, as what '
