@@ -23316,7 +23316,6 @@ return array_remove(array[serial_number, booted_as] || booted_before, null);
 
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   known   core.chargers;
@@ -25132,7 +25131,6 @@ return case
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
   returns tstzrange
 language plpgsql security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   formers core.chargers[];
@@ -28065,7 +28063,6 @@ comment on function private.note_refused_password(text) is
 create function private.charger_taken(brand text, serial_number text, but uuid default null,
                                       only_own boolean default false) returns boolean
 language plpgsql stable security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   return exists (select from core.chargers h

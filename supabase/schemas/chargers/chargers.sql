@@ -47,7 +47,6 @@ comment on function private.note_refused_password(text) is
 create function private.charger_taken(brand text, serial_number text, but uuid default null,
                                       only_own boolean default false) returns boolean
 language plpgsql stable security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   return exists (select from core.chargers h

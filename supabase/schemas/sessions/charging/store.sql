@@ -25,7 +25,6 @@ return array_remove(array[serial_number, booted_as] || booted_before, null);
 
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   known   core.chargers;

@@ -24,7 +24,6 @@ return case
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
   returns tstzrange
 language plpgsql security definer
-set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   formers core.chargers[];
