@@ -22838,11 +22838,16 @@ begin
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     with judged as (
       update core.charging_sessions s
-         set flags = case when private.owns_moment_since(new, s.started_at)
-                          then array_remove(s.flags, 'other_registration')
+         set flags = case when o.owns then array_remove(s.flags, 'other_registration')
                           else s.flags || '{other_registration}'::text[] end
-       where s.partner_id = new.partner_id and s.charger_id = new.id
-         and 'other_registration' = any (s.flags) = private.owns_moment_since(new, s.started_at)
+        from (select t.id, private.owns_moment_since(new, t.started_at)
+                           -- whoever told a charge first has it
+                           and not ('other_registration' = any (t.flags)
+                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id) o
+       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) = o.owns
       returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
                                        'busy_from', j.busy_from, 'ended_at', j.ended_at,
@@ -25108,16 +25113,18 @@ end $$;
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
 -- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
--- if it has none, and so no span. Typed months do not say when, so they begin at -infinity.
+-- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
+-- Typed months do not say when, so they begin at -infinity.
 create function private.registration_began(charger core.chargers) returns timestamptz
 language sql stable
-return case
+return (select case
   when exists (
     select from core.delivered_months d
      where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
        and d.delivery_id is not null and d.total_kwh > 0)
   then '-infinity'
-  else least(
+  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
@@ -25126,7 +25133,7 @@ return case
        join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
                                    and d.period = s.month
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and s.flags && '{withdrawn,other_registration}' and d.locked)) end;
+        and s.flags && '{withdrawn,other_registration}' and d.locked)))) b (began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
   returns tstzrange
@@ -25161,7 +25168,7 @@ begin
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   return (
-    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until)) end
+    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       from (select private.registration_began(f) as began, h.counts_until as until
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');

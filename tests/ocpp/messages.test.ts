@@ -855,6 +855,32 @@ describe("contract §6 a serial number that several registrations tell", () => {
     }
   });
 
+  test("attack: one charge of a year ago, told under a stranger's number, claims no year", async () => {
+    const serial = newNumber();
+    await tell(boot(serial));
+    const [from, to] = ["2025-08-15T08:00:00Z", "2025-08-15T09:00:00Z"];
+    const { payload } = await tell(sent(started("08:00", 5000, { timestamp: from }), { live: false }));
+    await tell(sent(stopped(payload.transactionId, "09:00", 6000, { timestamp: to }), { live: false }));
+    await world.freeze("2026-08-15T13:00:00.000Z");
+    try {
+      await remove(link, "2026-08-15T13:00:00Z");
+      link = await another();
+      await tell(boot(serial));
+      expect(await stands()).toMatchObject({ counts_from: expect.stringContaining("2026-08-15 13:00") });
+      await charge("08:00", "09:00", 7000, 8000);
+      expect(await flags()).toEqual([[]]);
+      const again = await tell(sent(started("08:00", 8000, { timestamp: "2025-08-15T08:30:00Z" }), { live: false }));
+      await tell(sent(stopped(again.payload.transactionId, "09:00", 8500, { timestamp: to }), { live: false }));
+      expect(await flags(), "and is not counted twice").toEqual([OTHER, []]);
+      // nor once something else of it changes
+      await tell(boot(newNumber()));
+      await world.row("update core.chargers set counts_before = '2026-08-15T12:30Z' where id = $1", link.charger_id);
+      expect(await flags()).toEqual([OTHER, []]);
+    } finally {
+      await world.freeze(NOW);
+    }
+  });
+
   test("the operator releases a number that a person without account holds wrongly", async () => {
     const operator = operatorOf(world.database);
     const serial = newNumber();

@@ -17,11 +17,16 @@ begin
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     with judged as (
       update core.charging_sessions s
-         set flags = case when private.owns_moment_since(new, s.started_at)
-                          then array_remove(s.flags, 'other_registration')
+         set flags = case when o.owns then array_remove(s.flags, 'other_registration')
                           else s.flags || '{other_registration}'::text[] end
-       where s.partner_id = new.partner_id and s.charger_id = new.id
-         and 'other_registration' = any (s.flags) = private.owns_moment_since(new, s.started_at)
+        from (select t.id, private.owns_moment_since(new, t.started_at)
+                           -- whoever told a charge first has it
+                           and not ('other_registration' = any (t.flags)
+                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id) o
+       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) = o.owns
       returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
                                        'busy_from', j.busy_from, 'ended_at', j.ended_at,

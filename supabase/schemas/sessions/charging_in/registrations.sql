@@ -1,16 +1,18 @@
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
 -- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
--- if it has none, and so no span. Typed months do not say when, so they begin at -infinity.
+-- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
+-- Typed months do not say when, so they begin at -infinity.
 create function private.registration_began(charger core.chargers) returns timestamptz
 language sql stable
-return case
+return (select case
   when exists (
     select from core.delivered_months d
      where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
        and d.delivery_id is not null and d.total_kwh > 0)
   then '-infinity'
-  else least(
+  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
@@ -19,7 +21,7 @@ return case
        join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
                                    and d.period = s.month
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and s.flags && '{withdrawn,other_registration}' and d.locked)) end;
+        and s.flags && '{withdrawn,other_registration}' and d.locked)))) b (began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
   returns tstzrange
@@ -54,7 +56,7 @@ begin
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   return (
-    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until)) end
+    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       from (select private.registration_began(f) as began, h.counts_until as until
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');
