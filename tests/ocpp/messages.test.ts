@@ -980,6 +980,9 @@ describe("contract §6 a serial number that several registrations tell", () => {
     await tell(boot(one));
     await charge("08:00", "09:00", 1000, 2000);
     expect(await flags(), "counted as that number").toEqual([OTHER]);
+    expect((await operatorOf(world.database)("charger conflicts")).json.conflicts).toContainEqual(
+      expect.objectContaining({ charger_id: link.charger_id, reason: "booted_as", held_by: first.charger_id }),
+    );
     await remove(first, "2026-08-15T10:00:00Z");
     await tell(values(undefined, sample("11:00", 9000)));
     await charge("10:30", "11:00", 2000, 3000);

@@ -48,8 +48,8 @@ language sql stable
 as $$
   select h.id, h.brand, h.booted_as, 'booted_as', o.id, l.booted_at
     from core.chargers h
-    join core.chargers o on o.brand = h.brand and h.booted_as in (o.serial_number, o.booted_as) and o.status = 'active'
-                       and o.id <> h.id
+    join core.chargers o on o.brand = h.brand and o.status = 'active' and o.id <> h.id
+                       and (h.booted_as in (o.serial_number, o.booted_as) or o.booted_before @> array[h.booted_as])
     join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
    where h.status = 'active' and h.counts_from = 'infinity' and o.counts_from is distinct from 'infinity'
   union all

@@ -695,7 +695,7 @@ declare
   is_held constant boolean := charger.counts_from = 'infinity' is true;
   former  tstzrange;
 begin
-  if serial is null then
+  if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
     return;
   elsif charger.brand is null then
     -- until its model is known
