@@ -1982,6 +1982,8 @@ create table core.chargers (
   ocpp_refused_at    timestamptz,
   ocpp_mirror_hash   bytea,
   booted_as          text,
+  booted_before      text[]      not null default '{}',
+  counts_before      timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -2016,7 +2018,11 @@ comment on column core.chargers.removed_at is
   'When it was removed: its earlier sessions still count. Null while it stands.';
 comment on column core.chargers.counts_from is
   'When the former registration of its brand and serial number ended, whoever had it: what began before is that '
-  'one''s. Null for the first. infinity: it named a serial number that another active registration has.';
+  'one''s, from counts_before on. Null for the first. infinity: it named a serial number that another active '
+  'registration has, or it is a person''s second charger and has no serial number.';
+comment on column core.chargers.counts_before is
+  'When the first charge with energy of a former registration began: what began before is this one''s. Null: nothing '
+  'before counts_from is.';
 comment on column core.chargers.counts_until is
   'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
   'the next has all. Null until there is one.';
@@ -2028,6 +2034,8 @@ comment on column core.chargers.ocpp_mirror_hash is
   'gateway checks it.';
 comment on column core.chargers.booted_as is
   'The serial number of its last BootNotification, where serial_number is another one or none. It is reserved as well.';
+comment on column core.chargers.booted_before is
+  'What it booted as earlier, the last 20: its charges of then count by these numbers, so they stay reserved.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
@@ -2036,6 +2044,8 @@ create unique index chargers_active_serial on core.chargers (brand, serial_numbe
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
 -- serves: charger_claimed and the registrations of a charger, by what it booted as
 create index chargers_booted on core.chargers (brand, booted_as) where booted_as is not null;
+-- serves: the same, by what it booted as earlier
+create index chargers_booted_before on core.chargers using gin (booted_before);
 -- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
 create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
     where status = 'active';
@@ -21463,6 +21473,12 @@ end $$;
 comment on function api.list_own_chargers(jsonb) is
   'GET /chargers: {chargers}, oldest first, each with its running session.';
 
+-- Whether a charger counts nothing until its owner tells its serial number: it told its model, and no number.
+create function private.wants_serial_number(charger core.chargers) returns boolean
+language sql immutable
+return coalesce(charger.counts_from = 'infinity' and num_nonnulls(charger.serial_number, charger.booted_as) = 0
+                and charger.catalog_charger_id is not null, false);
+
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -21478,6 +21494,14 @@ begin
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
                     and h.status = 'active' and h.mid_eligible is null),
     'model_unknown', unknown,
+    'serial_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
+                       and h.status = 'active' and private.wants_serial_number(h)),
+    'elsewhere', (select coalesce(json_agg(json_build_object(
+                           'id', h.id, 'since', private.iso(nullif(h.counts_before, '-infinity')),
+                           'until', private.iso(nullif(h.counts_from, 'infinity')))), '[]')
+                    from core.chargers h where h.user_id = private.user_id() and h.status = 'active'
+                     and (h.counts_from < 'infinity' or h.counts_from = 'infinity' and h.booted_as is not null
+                                                     and h.brand is not null)),
     'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
                                         order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
                  from core.charger_models m
@@ -21485,8 +21509,10 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
-  'connected and did not tell their model. models: [{id, name}] to choose from.';
+  'serial_unknown, elsewhere, models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids '
+  'of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they have '
+  'a serial number. elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. '
+  'models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21495,6 +21521,8 @@ declare
   serial  constant text := input ->> 'serial_number';
   charger core.chargers;
   model   core.charger_models;
+  former  tstzrange;
+  is_new  boolean;
 begin
   perform private.act_as(caller, 'session');
   select * into charger from core.chargers h
@@ -21502,28 +21530,32 @@ begin
      and h.id = private.as_uuid(input ->> 'charger_id') and h.status = 'active' and h.ocpp_identity is not null
      for no key update;
   select * into model from core.charger_models m
-   where m.id = private.as_uuid(input ->> 'catalog_charger_id') and (m.mid_meter is not null or m.listed);
+   where m.id = coalesce(private.as_uuid(input ->> 'catalog_charger_id'), charger.catalog_charger_id)
+     and (m.id = charger.catalog_charger_id or m.mid_meter is not null or m.listed);
   -- by two clicks, or once more after Back
   if charger.catalog_charger_id = model.id and charger.serial_number = serial then
     return json_build_object('chosen', true);
   end if;
   perform private.refuse_if('charger_not_found', charger.id is null or model.id is null
-                                                 or charger.catalog_charger_id is not null);
+    or charger.catalog_charger_id is not null and not private.wants_serial_number(charger));
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  former := private.succeed_charger(model.brand, serial);
+  is_new := charger.catalog_charger_id is null;
   update core.chargers h
-     set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter, serial_number = serial,
-         counts_from = private.succeed_charger(model.brand, serial)
+     set catalog_charger_id = model.id, brand = model.brand, serial_number = serial,
+         mid_eligible = case when is_new then model.mid_meter else h.mid_eligible end,
+         counts_from = upper(former), counts_before = lower(former)
    where h.partner_id = charger.partner_id and h.id = charger.id
   returning * into charger;
   perform private.take_boot_serial(charger, charger.booted_as);
   perform private.audit('charger.identified', charger.id);
-  perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
+  perform private.emit_charger('charger.mid_confirmed', charger) where is_new and charger.mid_eligible is not null;
   perform private.advance_registration(charger.account_id, true);
   return json_build_object('chosen', true);
 end $$;
 comment on function api.choose_own_model(jsonb, jsonb) is
   'A person says what a charger is that did not tell: {charger_id, catalog_charger_id, serial_number} to {chosen}. The '
-  'serial number is needed, so that nobody counts a charger twice.';
+  'serial number is needed, so that nobody counts a charger twice. The model is not, where the charger told it.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -21550,9 +21582,10 @@ declare
   account    uuid;
   connection uuid;
   charger    core.chargers;
+  active     int;
 begin
   perform private.act_as(caller, 'user', 'session');
-  perform private.require_charger_room(null, private.user_id());
+  active := private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
@@ -21562,16 +21595,18 @@ begin
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
-     ocpp_mirror_hash)
+     ocpp_mirror_hash, counts_from)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
-          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'))
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'),
+          -- it may be the first one again, until its serial number is known
+          case when active > 0 then timestamptz 'infinity' end)
   returning * into charger;
   perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
   'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
-  'connection, if there is one.';
+  'connection, if there is one. A second charger of a person counts once it has a serial number.';
 
 -- supabase/schemas/pages/personal/charging_sessions.sql
 
@@ -22998,13 +23033,19 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  if new.counts_from is distinct from old.counts_from then
+  if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     with judged as (
       update core.charging_sessions s
-         set flags = case when s.started_at < new.counts_from then s.flags || '{other_registration}'::text[]
-                          else array_remove(s.flags, 'other_registration') end
-       where s.partner_id = new.partner_id and s.charger_id = new.id
-         and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
+         set flags = case when o.owns then array_remove(s.flags, 'other_registration')
+                          else s.flags || '{other_registration}'::text[] end
+        from (select t.id, private.owns_moment_since(new, t.started_at)
+                           -- whoever told a charge first has it
+                           and not ('other_registration' = any (t.flags)
+                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id) o
+       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) = o.owns
       returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
                                        'busy_from', j.busy_from, 'ended_at', j.ended_at,
@@ -23018,10 +23059,11 @@ begin
              where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m));
   return null;
 end $$;
-create trigger charger_changed after update of connection_id, mid_eligible, counts_from on core.chargers
+create trigger charger_changed after update of connection_id, mid_eligible, counts_from, counts_before on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id
                      or old.mid_eligible is distinct from new.mid_eligible
-                     or old.counts_from is distinct from new.counts_from)
+                     or old.counts_from is distinct from new.counts_from
+                     or old.counts_before is distinct from new.counts_before)
   execute function private.charger_changed();
 
 -- Called when locked months open again: sessions that came meanwhile count.
@@ -23470,20 +23512,32 @@ as $$
      and s.ended_at between moment - interval '24 hours' and moment and s.id <> session
 $$;
 
+-- The serial numbers by which a charger is known: its own, and what it booted as.
+create function private.charger_numbers(serial_number text, booted_as text, booted_before text[]) returns text[]
+language sql immutable
+return array_remove(array[serial_number, booted_as] || booted_before, null);
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
+declare
+  known   core.chargers;
+  numbers text[];
 begin
+  select * into known from core.chargers h where h.partner_id = private.partner_id() and h.id = charger;
+  numbers := private.charger_numbers(known.serial_number, known.booted_as, known.booted_before);
   return exists (
-    select from core.chargers h
-      join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+    select from core.chargers r
       join core.charging_sessions s on s.charger_id = r.id
-     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days'
-       and s.started_at < ended and s.ended_at > began and s.counted);
+     where r.brand = known.brand and r.id <> known.id
+       and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
+            or r.booted_before @> array[known.serial_number])
+       and s.started_at > began - interval '31 days'
+       and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
 end $$;
 comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
-  'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
-  'it may be of any tenant; the answer does not tell whose.';
+  'Whether another registration of the same physical charger has a session with energy that counts at this time. '
+  'Definer, because it may be of any tenant; the answer does not tell whose.';
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
@@ -23559,16 +23613,21 @@ begin
                 or abs(i.meter_end_wh - i.meter_start_wh - i.wh) > greatest(100, 0.01 * i.wh)
               then 'meter_disagrees' end,
          case when 'abroad' = any (i.source_flags) then 'abroad' end,
-         case when i.started_at < h.counts_from or i.started_at >= h.counts_until
+         case when i.started_at < h.counts_from and i.started_at < h.counts_before is not true
+                or i.started_at >= h.counts_until
                 -- at the border of two registrations: by their clocks both may seem to have the charge
                 -- a former one's charge may run on for a day: else it could keep a month of the next from counting
                 or i.ended_at > h.counts_until + interval '1 day'
-                or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
+                -- and before the first charge of the former one
+                or case when h.counts_until is not null or i.started_at < h.counts_from + interval '1 day'
                         then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
                 -- the same request may bring both
-                or i.ended_at > h.counts_until and exists (
+                or h.counts_until is not null and exists (
                      select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
-                      where r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+                      where r.brand = h.brand and r.id <> h.id
+                        and private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
+                            && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                        and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.
@@ -24763,10 +24822,15 @@ create function private.hold_names_alone(owner uuid) returns void
 language sql
 as $$ select private.lock('charger_names', owner::text) $$;
 
+-- Whether what began at a moment is this registration's, and not a former one's.
+create function private.owns_moment_since(charger core.chargers, moment timestamptz) returns boolean
+language sql immutable
+return coalesce(moment >= charger.counts_from, true) or coalesce(moment < charger.counts_before, false);
+
 -- Whether a registration of a charger owns this moment: each moment of a charger belongs to one.
 create function private.owns_moment(charger core.chargers, moment timestamptz) returns boolean
 language sql immutable
-return moment >= coalesce(charger.counts_from, '-infinity')
+return private.owns_moment_since(charger, moment)
    and moment < coalesce(charger.counts_until, charger.removed_at, 'infinity');
 
 -- The chargers of a client that items mean: [{charger_id?, external_ref?, serial_number?, evse_uid?, evse_id?,
@@ -25152,6 +25216,49 @@ end $$;
 comment on function ops.charging_show(jsonb) is
   'A charging session with what its sources said, without signed texts: {session} to {session}.';
 
+create function ops.charger_release(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  charger core.chargers;
+  later   core.chargers;
+  former  tstzrange;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into charger from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger')
+     for no key update;
+  perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
+  changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
+  if changed then
+    perform private.set_tenant(charger.partner_id);
+    perform private.audit('charger.released', charger.id, jsonb_build_object('reason', left(input ->> 'reason', 200)));
+    perform private.end_charger_names(array[charger.id]);
+    update core.chargers h
+       set status = 'removed', removed_at = coalesce(h.removed_at, private.now()), counts_from = 'infinity',
+           counts_before = null
+     where h.partner_id = charger.partner_id and h.id = charger.id;
+    -- those that came after it
+    for later in
+      select h.* from core.chargers h
+       where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
+         and h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
+                                                            charger.booted_before))
+       order by h.id for no key update
+    loop
+      former := private.succeed_charger(later.brand, later.serial_number);
+      update core.chargers h set counts_from = upper(former), counts_before = lower(former)
+       where h.partner_id = later.partner_id and h.id = later.id;
+    end loop;
+    select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  end if;
+  return json_build_object('changed', changed, 'charger', private.charger_row(charger));
+end $$;
+comment on function ops.charger_release(jsonb) is
+  'Removes a registration that holds a serial number wrongly, also one of a person without account: {charger, reason} '
+  'to {changed, charger}. Its kWh count nowhere, but in locked months. Registrations after it are judged again.';
+
 -- supabase/schemas/sessions/charging_in/quota.sql
 
 -- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
@@ -25203,47 +25310,71 @@ end $$;
 
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
-create function private.succeed_charger(brand text, serial_number text) returns timestamptz
+-- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
+-- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
+-- Typed months do not say when, so they begin at -infinity.
+create function private.registration_began(charger core.chargers) returns timestamptz
+language sql stable
+return (select case
+  when exists (
+    select from core.delivered_months d
+     where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
+       and d.delivery_id is not null and d.total_kwh > 0)
+  then '-infinity'
+  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  from (values (least(
+    (select s.started_at from core.charging_sessions s
+      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
+      order by s.started_at limit 1),
+    -- what was booked before it was withdrawn or released is its energy too
+    (select min(s.started_at) from core.charging_sessions s
+       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+                                   and d.period = s.month
+      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
+        and s.flags && '{withdrawn,other_registration}' and d.locked)))) b (began));
+
+create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
+  returns tstzrange
 language plpgsql security definer
 as $$
+declare
+  formers core.chargers[];
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h
     where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-      and h.status = 'removed' and h.counts_until is null
+      and (h.serial_number = succeed_charger.serial_number
+           or not only_own and (h.booted_as = succeed_charger.serial_number
+                                or h.booted_before @> array[succeed_charger.serial_number]))
+      and h.status = 'removed'
     order by h.id for no key update;
+  formers := array(
+    select h from core.chargers h
+     where h.brand = succeed_charger.brand
+       and (h.serial_number = succeed_charger.serial_number
+            or not only_own and (h.booted_as = succeed_charger.serial_number
+                                 or h.booted_before @> array[succeed_charger.serial_number]))
+       and h.status = 'removed');
   update core.chargers h
-     set counts_until = case when exists (
-             select from core.charger_months m
-              where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
-           -- typed months, and what was booked before it was withdrawn, are its kWh too
-           or exists (
-             select from core.delivered_months d
-              where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.delivery_id is not null
-                and d.total_kwh > 0)
-           or exists (
-             select from core.charging_sessions s
-               join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                           and d.period = s.month
-              where s.partner_id = h.partner_id and s.charger_id = h.id and 'withdrawn' = any (s.flags) and d.locked)
+     set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day
          then greatest(h.removed_at, (
            select max(least(s.ended_at, h.removed_at + interval '1 day')) from core.charging_sessions s
-            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted and s.wh > 0
               and s.started_at > h.removed_at - interval '31 days'))
          else '-infinity' end
-   where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-     and h.status = 'removed' and h.counts_until is null;
-  return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
-           where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-             and h.status = 'removed');
+    from unnest(formers) f
+   where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
+  return (
+    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
+      from (select private.registration_began(f) as began, h.counts_until as until
+              from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
+     where s.began is not null and s.until > '-infinity');
 end $$;
-comment on function private.succeed_charger(text, text) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a '
-  'new one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
+comment on function private.succeed_charger(text, text, boolean) is
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns the span that '
+  'they have together: of it a new one counts nothing. Null if they have none. only_own: not those that only booted as '
+  'that number. Definer, because these may be of any tenant; the answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -26569,6 +26700,8 @@ begin
      where private.ocpp_fits(charger, t, at, wh, by_clock)
        -- another name is another transaction
        and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       -- a second stop of an ended transaction ends no other that the charger calls by our id
+       and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
                                 and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
@@ -26782,15 +26915,16 @@ comment on function ops.charger_story(jsonb) is
 
 -- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
 -- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
--- other_brand: both have the serial number, under two brands, and both count.
+-- other_brand: both have the serial number, under two brands, and both count. booted_alike: both told the same number
+-- beside an own one, and both count.
 create function private.charger_conflicts()
 returns table (charger_id uuid, brand text, serial_number text, reason text, held_by uuid, since timestamptz)
 language sql stable
 as $$
   select h.id, h.brand, h.booted_as, 'booted_as', o.id, l.booted_at
     from core.chargers h
-    join core.chargers o on o.brand = h.brand and h.booted_as in (o.serial_number, o.booted_as) and o.status = 'active'
-                       and o.id <> h.id
+    join core.chargers o on o.brand = h.brand and o.status = 'active' and o.id <> h.id
+                       and (h.booted_as in (o.serial_number, o.booted_as) or o.booted_before @> array[h.booted_as])
     join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
    where h.status = 'active' and h.counts_from = 'infinity' and o.counts_from is distinct from 'infinity'
   union all
@@ -26798,6 +26932,12 @@ as $$
     from core.chargers h
     join core.chargers o on o.serial_number = h.serial_number and o.brand <> h.brand and o.status = 'active'
    where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+  union all
+  select h.id, h.brand, h.booted_as, 'booted_alike', o.id, h.created_at
+    from core.chargers h
+    join core.chargers o on o.brand = h.brand and o.booted_as = h.booted_as and o.status = 'active'
+   where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+     and h.counts_from is distinct from 'infinity' and o.counts_from is distinct from 'infinity'
 $$;
 
 create function ops.charger_conflicts(input jsonb) returns json
@@ -26811,7 +26951,7 @@ as $$
 $$;
 comment on function ops.charger_conflicts(jsonb) is
   'Chargers that two registrations may have, latest first: {limit} to {conflicts: [{charger_id, brand, serial_number, '
-  'reason: booted_as | other_brand, held_by, since}]}.';
+  'reason: booted_as | other_brand | booted_alike, held_by, since}]}.';
 
 -- supabase/schemas/sources/ocpp/take.sql
 
@@ -26914,6 +27054,39 @@ create function private.ocpp_allowance(charger core.chargers, took interval) ret
 language sql immutable
 return 100 + coalesce(charger.power_kw, 50) * 1100 / 3600 * extract(epoch from greatest(took, interval '0'));
 
+-- The last end of a connector's register before a transaction. Null if none is known, or if the register fell twice at
+-- its last ten ends: then it counts from 0 at each charge.
+create function private.register_before_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+declare
+  ends  bigint[];
+  falls int;
+begin
+  select array_agg(e.wh order by e.first_at desc, e.id desc), count(*) filter (where e.wh < e.before - 10)
+    into ends, falls
+    from (select b.*, lag(b.wh) over (order by b.first_at, b.id) as before
+            from (select t.id, t.first_at, coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) as wh
+                    from core.ocpp_transactions t
+                   where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+                     and t.connector = known.connector and t.first_at <= known.first_at
+                     and (t.first_at, t.id) < (known.first_at, known.id) and t.clock <> 'wrong'
+                     and coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) > 0
+                   order by t.first_at desc, t.id desc limit 10) b) e;
+  return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
+end $$;
+
+-- The register of a connector at the next start after a transaction. Null if it is not known.
+create function private.register_after_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+begin
+  return (select nullif(t.meter_start_wh, 0) from core.ocpp_transactions t
+           where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+             and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
+           order by t.first_at, t.id limit 1);
+end $$;
+
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
 -- counts.
 create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
@@ -26931,6 +27104,7 @@ declare
   final    bigint;
   wh       bigint;
   said     constant text := case when known.source_id is null then 'stop' else 'end' end;
+  before_wh bigint;
   from_values boolean := false;
   disagrees   boolean := false;
   -- without a stop, what its last reading showed
@@ -26945,6 +27119,18 @@ begin
     end if;
     if later_wh > private.ocpp_allowance(charger, later) then
       base := later_wh;
+    else
+      -- no Begin says it: where the register was after the charge before
+      later_wh := coalesce(later_wh, nullif(known.end_wh, 0), known.final_wh);
+      before_wh := private.register_before_ocpp(known);
+      if later_wh >= before_wh - 10 then
+        base := least(before_wh, later_wh);
+      else
+        -- more than a car takes, and nothing says where its register began; beyond its power it is flagged anyway
+        disagrees := coalesce(later_wh > 100000, false)
+                     and (start_at < known.ended_at
+                          and later_wh > private.ocpp_allowance(charger, known.ended_at - start_at)) is not true;
+      end if;
     end if;
   else
     -- values that begin near 0 count from 0 at each charge
@@ -26971,6 +27157,13 @@ begin
     from_values := known.last_wh is not null;
     if final < base - 10 and known.last_wh is not null and known.begin_wh <= 100 then
       base := known.begin_wh;
+    elsif final < base - 10 and ended_at is not null and known.own_values and known.begin_wh is null
+          and final > known.rise_wh
+          and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
+      -- values that rise from where a charge from 0 can be; the next start must not say that it was less
+      base := 0;
+      disagrees := disagrees or final - (private.register_after_ocpp(known) - start_wh) > greatest(100, 0.01 * final)
+                                is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
     end if;
@@ -26980,6 +27173,8 @@ begin
     end if;
   end if;
   wh := final - base;
+  -- without a stop, a last reading below its start is no proof of 0
+  disagrees := disagrees or wh < -10 and known.ended_at is null and ended_at is not null;
   -- a stop may lie 10 Wh below the start, by rounding; a running value below the start is a fault of one sample
   if wh between -10 and -1 or known.ended_at is null then
     wh := greatest(wh, 0);
@@ -27161,7 +27356,8 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
     if known.id is distinct from own.id then
       known.foreign_ids := private.with_ocpp_name(known.foreign_ids, named);
-      perform private.note_foreign_ids(link, true) where named is not null;
+      -- an id that we gave proves nothing: some chargers stop an earlier transaction twice
+      perform private.note_foreign_ids(link, true) where named is not null and own.id is null;
     elsif not is_mirror then
       perform private.note_foreign_ids(link, false);
     end if;
@@ -27402,58 +27598,100 @@ begin
      and said ->> 'status' = 'Available';
 end $$;
 
--- The serial number of a BootNotification, as core.chargers has it.
-create function private.boot_serial(boot jsonb) returns text
-language sql immutable
-return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+-- The serial number of a BootNotification, as core.chargers has it. Null for one that many chargers send.
+create function private.boot_serial(charger core.chargers, boot jsonb) returns text
+language plpgsql stable
+as $$
+declare
+  serial constant text := upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+begin
+  return case
+    when length(serial) < 5 or serial ~ '^(.)\1*$'
+         or serial = upper(regexp_replace(charger.ocpp_identity, '\s', '', 'g'))
+         or strpos('01234567890123456789', serial) > 0 or strpos('98765432109876543210', serial) > 0
+         or serial ~ ('^(TEST|DEMO|DUMMY|EXAMPLE|DEFAULT|UNKNOWN|UNDEFINED|NOT[-_]?(SET|AVAILABLE)|CHANGEME|'
+                      || '(TEST|DEMO)?[-_]?(SERIAL([-_]?(NUMBER|NO))?|CHARGER|CHARGE[-_]?(POINT|BOX)))[^A-Z]*$')
+      then null
+    -- the hash stands for one that is too long
+    when length(serial) > 64 then upper(encode(sha256(convert_to(serial, 'UTF8')), 'hex'))
+    else serial end;
+end $$;
 
 -- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if
 -- the charger has none and no other charger has it.
-create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
+create function private.boot_ocpp(charger core.chargers, link core.ocpp_links, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
-declare
-  serial constant text := private.boot_serial(boot);
 begin
-  perform private.emit_charger('charger.connected', charger)
-    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id
-        and l.booted_at is null;
+  perform private.emit_charger('charger.connected', charger) where link.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then
     perform private.identify_charger(charger, jsonb_build_object(
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  perform private.take_boot_serial(charger, serial);
+  perform private.take_boot_serial(charger, private.boot_serial(charger, boot), link.booted_at is null);
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
--- active registration has that number, the sessions of this one are other_registration: counts_from is infinity.
-create function private.take_boot_serial(charger core.chargers, serial text) returns void
+-- active registration has that number, the sessions of this one are other_registration: counts_from is infinity. For a
+-- charger that has a number of its own, only from then on, and only if it is the other's own number.
+create function private.take_boot_serial(charger core.chargers, serial text, is_first boolean default true)
+  returns void
 language plpgsql
 as $$
 declare
-  since timestamptz := charger.counts_from;
-  own   text        := charger.serial_number;
+  since   timestamptz := charger.counts_from;
+  earlier timestamptz := charger.counts_before;
+  own     text        := charger.serial_number;
+  before  text[]      := charger.booted_before;
+  has_own constant boolean := own is not null;
+  is_held constant boolean := charger.counts_from = 'infinity' is true;
+  former  tstzrange;
 begin
   if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
     return;
   elsif charger.brand is null then
     -- until its model is known
     null;
-  elsif not private.reserve_serial_number(charger.brand, serial, charger.id) then
-    since := 'infinity';
-  elsif own is null or since = 'infinity' or charger.booted_as is distinct from nullif(serial, own) then
+  elsif not private.reserve_serial_number(charger.brand, serial, charger.id, has_own) then
+    if not is_held then
+      earlier := case when has_own and not is_first
+                      then case when since is null then private.now() else earlier end end;
+      since := 'infinity';
+    end if;
+  elsif not has_own or is_held or is_first and serial <> own then
     own := coalesce(own, serial);
     -- both numbers are this charger's, whoever had it by one of them
-    since := greatest(private.succeed_charger(charger.brand, serial), private.succeed_charger(charger.brand, own));
+    former := private.both_spans(private.succeed_charger(charger.brand, serial, has_own),
+                                 private.succeed_charger(charger.brand, own));
+    if is_held and charger.booted_as <> serial then
+      -- what it told under the number of another one stays the other's
+      former := private.both_spans(former, tstzrange(coalesce(earlier, '-infinity'), private.now()));
+    end if;
+    since := upper(former);
+    earlier := lower(former);
+  end if;
+  if charger.brand is not null and not is_held and charger.booted_as <> serial and charger.booted_as <> own then
+    before := (array_remove(before, charger.booted_as) || charger.booted_as)[greatest(1, cardinality(before) - 18):];
   end if;
   update core.chargers h
-     set counts_from = since, serial_number = own, booted_as = nullif(serial, own)
+     set counts_from = since, counts_before = earlier, serial_number = own, booted_as = nullif(serial, own),
+         booted_before = before
    where h.partner_id = charger.partner_id and h.id = charger.id
-     and (h.counts_from, h.serial_number, h.booted_as) is distinct from (since, own, nullif(serial, own));
+     and (h.counts_from, h.counts_before, h.serial_number, h.booted_as, h.booted_before)
+         is distinct from (since, earlier, own, nullif(serial, own), before);
 end $$;
+
+-- One span over two, either of which may be none.
+create function private.both_spans(one tstzrange, other tstzrange) returns tstzrange
+language sql immutable
+return case when coalesce(isempty(one), true) then other
+            when coalesce(isempty(other), true) then one
+            else range_merge(one, other) end;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
 -- charger's quota.
@@ -27525,15 +27763,15 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
-    where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  perform private.take_boot_serial(charger, charger.booted_as)
+    where charger.counts_from = 'infinity' and charger.booted_as is not null;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
     case said ->> 'kind'
-      when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
+      when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
         items := items || private.correct_stopped_ocpp(charger, known);
@@ -27552,7 +27790,8 @@ begin
     -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
-          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end;
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
+          || private.beside_ocpp(charger, item);
     for other in select e from jsonb_array_elements(ended) e loop
       if other ->> 'external_id' = item ->> 'external_id' then
         item := other;
@@ -27573,6 +27812,32 @@ comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'What happened at a connected charger: {charger_id, generation, protocol, mirror?, happened: [{kind: '
   'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
   'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
+
+-- The sessions that a change of another one at their connector changes: the next, if it may begin where this one ended,
+-- and the one before, if it has no stop.
+create function private.beside_ocpp(charger core.chargers, item jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at     constant timestamptz := item ->> 'started_at';
+  plug   constant int := item ->> 'connector';
+  beside core.ocpp_transactions;
+  items  jsonb := '[]';
+begin
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+   order by t.first_at, t.id limit 1;
+  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+   order by t.first_at desc, t.id desc limit 1;
+  if beside.is_over and beside.ended_at is null then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  return items;
+end $$;
 
 -- Ends transactions of a charger without news for 48 hours by their last reading, 500 at most. One without any
 -- reading is no longer shown as charging. Returns the sessions.
@@ -28000,7 +28265,8 @@ comment on function private.note_refused_password(text) is
   'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
   'knows whose charger it is.';
 
-create function private.charger_taken(brand text, serial_number text, but uuid default null) returns boolean
+create function private.charger_taken(brand text, serial_number text, but uuid default null,
+                                      only_own boolean default false) returns boolean
 language plpgsql stable security definer
 as $$
 begin
@@ -28008,16 +28274,22 @@ begin
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number
                       and h.status = 'active' and h.id is distinct from but)
       -- it connected, and said so itself
-      or exists (select from core.chargers h
-                  where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
-                      and h.status = 'active' and h.id is distinct from but
-                      and h.counts_from is distinct from 'infinity');
+      or not only_own and exists (
+           select from core.chargers h
+            where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
+              and h.status = 'active' and h.id is distinct from but and h.counts_from is distinct from 'infinity')
+      or not only_own and exists (
+           -- an array, else all chargers of the brand are read
+           select from unnest(array(select h from core.chargers h
+                                     where h.booted_before @> array[charger_taken.serial_number])) h
+            where h.brand = charger_taken.brand and h.status = 'active' and h.id is distinct from but);
 end $$;
-comment on function private.charger_taken(text, text, uuid) is
-  'Whether another charger than this one is active on some account, by its serial number or as what it booted. '
-  'Definer, because it looks across tenants; the answer names none.';
+comment on function private.charger_taken(text, text, uuid, boolean) is
+  'Whether another charger than this one is active on some account, by its serial number or, unless only_own, as what '
+  'it booted. Definer, because it looks across tenants; the answer names none.';
 
-create function private.reserve_serial_number(brand text, serial_number text, but uuid default null) returns boolean
+create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
+                                              only_own boolean default false) returns boolean
 language plpgsql
 as $$
 begin
@@ -28025,11 +28297,12 @@ begin
     return true;
   end if;
   perform private.lock('serial_number', brand || ' ' || serial_number);
-  return not private.charger_taken(brand, serial_number, but);
+  return not private.charger_taken(brand, serial_number, but, only_own);
 end $$;
-comment on function private.reserve_serial_number(text, text, uuid) is
+comment on function private.reserve_serial_number(text, text, uuid, boolean) is
   'Whether a serial number of a brand is free for a charger. Reserves it until the transaction ends: other callers '
-  'wait. Call this before storing an active charger. A charger that has it already is named in but.';
+  'wait. Call this before storing an active charger. A charger that has it already is named in but. only_own: numbers '
+  'that others only booted as are free.';
 
 -- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
 -- differ. The person's chargers are locked.
@@ -28101,6 +28374,7 @@ as $$
 declare
   model   core.charger_models;
   charger core.chargers;
+  former  tstzrange;
 begin
   select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
   if not found then
@@ -28108,11 +28382,12 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
+  former := private.succeed_charger(model.brand, chosen ->> 'serial_number');
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
-                             mid_eligible, nickname, power_kw, counts_from)
+                             mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,
           chosen ->> 'serial_number', model.mid_meter, left(model.brand || ' ' || model.model, 100),
-          (chosen ->> 'power_kw')::numeric, private.succeed_charger(model.brand, chosen ->> 'serial_number'))
+          (chosen ->> 'power_kw')::numeric, upper(former), lower(former))
   returning * into charger;
   perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
   return charger.id;
@@ -28281,6 +28556,7 @@ declare
   model      core.charger_models;
   charger    core.chargers;
   active     int;
+  former     tstzrange;
 begin
   perform private.act_as(caller, 'cpo');
   perform private.hold_names(private.client_id());
@@ -28304,15 +28580,16 @@ begin
   active := private.require_charger_room(account, null);
   perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  former := private.succeed_charger(model.brand, serial);
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,
-     ocpp_meter_type, mid_eligible, power_kw, counts_from)
+     ocpp_meter_type, mid_eligible, power_kw, counts_from, counts_before)
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor',
      input ->> 'ocpp_model',
      input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric,
-     private.succeed_charger(model.brand, serial))
+     upper(former), lower(former))
   returning * into charger;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);

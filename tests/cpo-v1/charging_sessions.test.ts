@@ -497,7 +497,7 @@ describe("§2 a session and its charger's names", () => {
     const serial_number = `twice${count}`;
     const before = await register({ serial_number });
     const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
-    await deliver([by(before, { session_id: "old", ...at(11) })]);
+    await deliver([by(before, { session_id: "old", ...at(9) })]);
     await world.post("/v1/chargers:remove", { charger_id: before }, token);
     const theirs = await createAccount(world, world.partnerB);
     const their = await world.partnerB.client.token();
@@ -509,6 +509,16 @@ describe("§2 a session and its charger's names", () => {
     const told = await world.post("/v1/charging-sessions", { sessions: [by(registered.body.charger_id)] }, their);
     expect(told.body.results).toMatchObject([{ status: "created", flags: ["other_registration"], counted: false }]);
     expect(await deliver([by(before)])).toMatchObject({ results: [{ status: "created", counted: true }] });
+    // before the former one's first charge, who tells a charge first has it
+    const early = (id: string) => by(id, { session_id: "early", ...at(7) });
+    const first = await world.post("/v1/charging-sessions", { sessions: [early(registered.body.charger_id)] }, their);
+    expect(first.body.results).toMatchObject([{ flags: [], counted: true }]);
+    expect(await deliver([early(before)])).toMatchObject({ results: [{ flags: ["other_registration"] }] });
+    const earlier = await deliver([by(before, { session_id: "earlier", ...at(5) })]);
+    expect(earlier).toMatchObject({ results: [{ flags: [], counted: true }] });
+    const late = by(registered.body.charger_id, { session_id: "late", ...at(5) });
+    const second = await world.post("/v1/charging-sessions", { sessions: [late] }, their);
+    expect(second.body.results).toMatchObject([{ flags: ["other_registration"] }]);
     // a registration without a counted session has no span: the next one has all
     const empty = await register({ serial_number: `${serial_number}-b` });
     await world.post("/v1/chargers:remove", { charger_id: empty }, token);
@@ -592,9 +602,15 @@ describe("§2 a session and its charger's names", () => {
       expect(await months()).toEqual(["2026-04 50 1"]);
     });
 
-    test("a charge over the border of two registrations counts once, also when one request brings both", async () => {
+    test.each([
+      ["its own number", null, null],
+      ["what the former one booted as", "booted_as", "BOOTED"],
+      ["what the former one booted as earlier", "booted_before", "{BOOTED}"],
+    ])("a charge over the border of two registrations, known by %s, counts once", async (_, column, told) => {
       const serial_number = `both${count}`;
-      const before = await register({ serial_number });
+      const before = await register({ serial_number: column ? `former${count}` : serial_number });
+      const own = told?.replace("BOOTED", serial_number.toUpperCase());
+      if (column) await world.row(`update core.chargers set ${column} = $2 where id = $1`, before, own);
       const by = (id: string, fields: object) => session({ charger_id: id, external_ref: undefined, ...fields });
       await deliver([by(before, { session_id: "first", ...at(11) })]);
       await world.post("/v1/chargers:remove", { charger_id: before }, token);
@@ -604,7 +620,14 @@ describe("§2 a session and its charger's names", () => {
         by(before, { session_id: "x", started_at: "2026-04-02T09:58:00Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),
         by(after, { session_id: "y", started_at: "2026-04-02T10:00:30Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),
       ]);
-      expect(results).toMatchObject([{ flags: ["other_registration"] }, { flags: [], counted: true }]);
+      expect(results, "one request brings both").toMatchObject([
+        { flags: ["other_registration"] },
+        { flags: [], counted: true },
+      ]);
+      const again = { started_at: "2026-04-02T09:59:00Z", ended_at: "2026-04-02T11:00:00Z", kwh: 5 };
+      expect(await deliver([by(before, { session_id: "z", ...again })])).toMatchObject({
+        results: [{ flags: ["other_registration"] }],
+      });
     });
 
     test("who removed a charger moves the next one's begin by a day at most", async () => {

@@ -7,7 +7,6 @@ import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 let secret: string;
-let token: string;
 let link: { charger_id: string; generation: number };
 
 const NOW = "2026-08-15T12:00:00.000Z";
@@ -17,14 +16,9 @@ beforeAll(async () => {
   secret = world.environment.config.GATEWAY_SECRET;
 });
 afterAll(() => world?.close());
-let left = 0;
 async function connectAnother(): Promise<void> {
-  // a person has at most ten chargers
-  if (left === 0) {
-    token = await (await world.addUser()).token();
-    left = 10;
-  }
-  left -= 1;
+  // a person's second charger counts only with a serial number
+  const token = await (await world.addUser()).token();
   const { body } = await world.post("/chargers", { nickname: "Oprit", connection_type: "ocpp" }, token);
   const { identity, password } = body.ocpp;
   const admitted = (await world.post("/ocpp/chargers:admit", { identity, password }, secret)).body;
@@ -790,6 +784,179 @@ describe.each([
     );
     expect(list).toEqual(kwh);
   });
+});
+
+const many = (...rows: [type: string, id: string, time: string, wh: number][]): Frame[] =>
+  rows.map(([type, transactionId, time, wh]) => {
+    const [action, payload] = event(type, time, at(time, wh, type === "Updated" ? {} : type === "Ended" ? END : BEGIN));
+    return [action, { ...payload, transactionInfo: { transactionId } }];
+  });
+
+/** Charges of one connector, one after the other: what each counts, and its flags. */
+const IN_ORDER: [what: string, frames: Frame[], ...charges: [kwh: number, ...flags: string[]][]][] = [
+  [
+    "a Begin of 0 of a station that was offline for a day, and no earlier charge",
+    many(
+      ["Started", "a", "2026-06-01T10:00:00Z", 0],
+      ["Updated", "a", "2026-06-02T10:00:00Z", 909_948],
+      ["Ended", "a", "2026-06-02T10:10:00Z", 910_031],
+    ),
+    [910.031, "meter_disagrees"],
+  ],
+  [
+    "a Begin of 0 of a station that was offline for a day, after another charge",
+    many(
+      ["Started", "a", "2026-06-01T07:00:00Z", 909_000],
+      ["Ended", "a", "2026-06-01T08:00:00Z", 909_948],
+      ["Started", "b", "2026-06-01T10:00:00Z", 0],
+      ["Updated", "b", "2026-06-02T10:00:00Z", 909_948],
+      ["Ended", "b", "2026-06-02T10:10:00Z", 910_031],
+    ),
+    [0.948],
+    [0.083],
+  ],
+  [
+    "0 at each start, without values",
+    [
+      begins(1, 0, "2026-06-01T18:00:00Z"),
+      ends(ours(0), 50_000, "2026-06-02T06:00:00Z"),
+      begins(1, 0, "2026-06-02T18:00:00Z"),
+      ends(ours(1), 60_000, "2026-06-03T06:00:00Z"),
+    ],
+    [50],
+    [10],
+  ],
+  [
+    "0 at each start, and the stop of the first comes last",
+    [
+      begins(1, 0, "2026-06-01T18:00:00Z"),
+      reads(1, ours(0), ["2026-06-01T19:00:00Z", 8_000]),
+      begins(1, 0, "2026-06-02T18:00:00Z"),
+      ends(ours(1), 60_000, "2026-06-03T06:00:00Z"),
+      ends(ours(0), 50_000, "2026-06-02T06:00:00Z"),
+    ],
+    [50],
+    [10],
+  ],
+  [
+    "0 at each start, with values, of a young register",
+    [
+      begins(1, 0, "01:00:00"),
+      reads(1, ours(0), ["01:15:00", 1_500]),
+      ends(ours(0), 5_000, "02:00:00"),
+      begins(1, 0, "03:00:00"),
+      reads(1, ours(1), ["03:15:00", 6_500]),
+      ends(ours(1), 10_000, "04:00:00"),
+      begins(1, 0, "05:00:00"),
+      reads(1, ours(2), ["05:15:00", 11_500]),
+      ends(ours(2), 15_000, "06:00:00"),
+    ],
+    [5],
+    [5],
+    [5],
+  ],
+  [
+    "0 at each start, of a register that counts from 0",
+    [
+      ...[9_000, 4_000, 7_000, 3_000, 8_000].flatMap((wh, n) => [
+        begins(1, 0, `0${n}:00:00`),
+        ends(ours(n), wh, `0${n}:45:00`),
+      ]),
+    ],
+    [9],
+    [4],
+    // it fell once: from here on it may have gone on
+    [3],
+    [3],
+    // it fell twice
+    [8],
+  ],
+  [
+    "a stop of an ended transaction, once more, while the next charges",
+    [
+      begins(1, 100_000, "01:00:00"),
+      ends(ours(0), 108_000, "02:00:00"),
+      begins(1, 108_000, "04:00:00"),
+      reads(1, ours(1), ["04:15:00", 109_000]),
+      ends(ours(0), 110_000, "04:30:00"),
+      ends(ours(1), 120_000, "06:00:00"),
+    ],
+    [8],
+    [12],
+  ],
+  [
+    "a stop of an ended transaction, once more, while the next charges without values",
+    [
+      begins(1, 100_000, "01:00:00"),
+      ends(ours(0), 108_000, "02:00:00"),
+      begins(1, 108_000, "04:00:00"),
+      ends(ours(0), 110_000, "04:30:00"),
+      ends(ours(1), 120_000, "06:00:00"),
+    ],
+    [8],
+    [12],
+  ],
+  [
+    "no stop, values from 0, and the register at the next start",
+    [
+      begins(1, 5_000_000, "01:00:00"),
+      reads(1, ours(0), ["01:00:30", 0], ["01:15:00", 2_750]),
+      reads(1, ours(0), ["02:00:00", 8_000]),
+      begins(1, 5_008_000, "04:00:00"),
+      ends(ours(1), 5_010_000, "05:00:00"),
+    ],
+    [8],
+    [2],
+  ],
+  [
+    "no stop, values from 0, and less at the next start",
+    [
+      begins(1, 5_000_000, "01:00:00"),
+      reads(1, ours(0), ["01:15:00", 2_750], ["02:00:00", 8_000]),
+      begins(1, 5_001_000, "04:00:00"),
+      ends(ours(1), 5_003_000, "05:00:00"),
+    ],
+    [8, "meter_disagrees"],
+    [2],
+  ],
+  [
+    "no stop, and one value far below the start",
+    [
+      begins(1, 5_000_000, "01:00:00"),
+      reads(1, ours(0), ["02:00:00", 8_000]),
+      begins(1, 5_008_000, "04:00:00"),
+      ends(ours(1), 5_010_000, "05:00:00"),
+    ],
+    [0, "meter_disagrees"],
+    [2],
+  ],
+  [
+    "2.0.1: an id of 109 signs, used again",
+    many(
+      ["Started", "x".repeat(109), "01:00:00", 100_000],
+      ["Ended", "x".repeat(109), "02:00:00", 104_000],
+      ["Started", "x".repeat(109), "03:00:00", 104_000],
+      ["Ended", "x".repeat(109), "04:00:00", 109_000],
+    ),
+    [4],
+    [5],
+  ],
+  [
+    "2.0.1: an id of 110 signs, used again",
+    many(
+      ["Started", "x".repeat(110), "01:00:00", 100_000],
+      ["Ended", "x".repeat(110), "02:00:00", 104_000],
+      ["Started", "x".repeat(110), "03:00:00", 104_000],
+      ["Ended", "x".repeat(110), "04:00:00", 109_000],
+    ),
+    [4],
+    [5],
+  ],
+];
+
+test.each(IN_ORDER)("contract §6 charges in order: %s", async (_what, frames, ...charges) => {
+  await send(frames, true);
+  expect(await stored()).toEqual(charges.map(([kwh, ...flags]) => [kwh, flags]));
 });
 
 /** Numbers from 0 to 1, the same for the same seed. */

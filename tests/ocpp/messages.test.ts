@@ -386,16 +386,19 @@ describe("contract §6 OCPP 1.6", () => {
 
   test("a charger without the time: its live messages are of now, and each charge is one of its own", async () => {
     const boot = { timestamp: "1970-01-01T00:00:10Z" };
-    for (const hour of ["08", "10"]) {
+    for (const [hour, meterStop] of [
+      ["08", 3000],
+      ["10", 2000],
+    ] as const) {
       const received_at = `2026-08-15T${hour}:00:00.000Z`;
       const { payload } = await tell(sent(started("00:00", 0, boot), { received_at }));
       await tell(
-        sent(stopped(payload.transactionId, "00:00", 3000, { timestamp: "1970-01-01T01:00:10Z" }), {
+        sent(stopped(payload.transactionId, "00:00", meterStop, { timestamp: "1970-01-01T01:00:10Z" }), {
           received_at: received_at.replace(":00:", ":50:"),
         }),
       );
     }
-    expect(await sessions()).toEqual([session("08:00", "08:50", 3000), session("10:00", "10:50", 3000)]);
+    expect(await sessions()).toEqual([session("08:00", "08:50", 3000), session("10:00", "10:50", 2000)]);
     expect((await evidence())[1]).toMatchObject({ end_from: "clock" });
   });
 
@@ -561,14 +564,17 @@ describe("contract §6 OCPP 2.0.1", () => {
     // 22 kW and a tenth are 581 kWh a day, and 1 kWh in 2.5 minutes
     await world.row("update core.chargers set power_kw = 22 where id = $1", link.charger_id);
     await tell2(
-      ended("other", "08:59", 0, 1000, 2),
-      ended("day", "09:00", 0, 570_000),
-      ended("more", "09:00", 0, 590_000, 3),
+      ended("other", "08:59", 5000, 6000, 2),
+      ended("day", "09:00", 5000, 575_000),
+      ended("more", "09:00", 5000, 595_000, 3),
+      // 0 may be a register that it did not know yet
+      ended("zero", "09:00", 0, 570_000, 4),
     );
-    await tell2(ended("soon", "09:02", 570_000, 571_000), ended("too-soon", "09:03", 571_000, 573_000));
+    await tell2(ended("soon", "09:02", 575_000, 576_000), ended("too-soon", "09:03", 576_000, 578_000));
     expect(await sessions()).toEqual([
       session("08:59", "08:59", 1000),
       session("09:00", "09:00", 570_000),
+      session("09:00", "09:00", 570_000, "meter_disagrees"),
       session("09:00", "09:00", 590_000, "beyond_power"),
       session("09:02", "09:02", 1000),
       session("09:03", "09:03", 2000, "beyond_power"),
@@ -724,6 +730,8 @@ describe("contract §6 what a charger is", () => {
     const stands = () =>
       world.row("select serial_number, booted_as, counts_from::text from core.chargers where id = $1", link.charger_id);
     await tell(boot("ACE 0400"), boot("ACE 0499"));
+    const { payload } = await tell(started("08:00", 100_000));
+    await tell(stopped(payload.transactionId, "09:00", 101_000));
     expect(await stands()).toEqual({ serial_number: "ACE0400", booted_as: "ACE0499", counts_from: null });
     const taken = (brand: string) =>
       world.row("select private.charger_taken($1, 'ACE0499') as taken", brand).then(({ taken }) => taken);
@@ -744,11 +752,6 @@ describe("contract §6 what a charger is", () => {
       "update core.chargers set status = 'removed', removed_at = '2026-08-15T11:00Z' where id = $1",
       first,
     );
-    await world.row(
-      `insert into core.charger_months (partner_id, charger_id, owner_id, month, sessions, wh)
-       select partner_id, id, owner_id, '2026-08-01', 1, 1000 from core.chargers where id = $1`,
-      first,
-    );
     await tell(boot("ACE 0499"));
     expect(await stands()).toEqual({
       serial_number: "ACE0499",
@@ -756,6 +759,246 @@ describe("contract §6 what a charger is", () => {
       counts_from: expect.stringContaining("2026-08-15"),
     });
     expect(await conflicts()).toEqual([]);
+  });
+});
+
+describe("contract §6 a serial number that several registrations tell", () => {
+  const boot = (serial?: string): Said => [
+    "BootNotification",
+    {
+      chargePointVendor: MID_CHARGER.ocpp_vendor,
+      chargePointModel: MID_CHARGER.ocpp_model,
+      ...(serial === undefined ? {} : { chargePointSerialNumber: serial }),
+    },
+  ];
+  let count = 0;
+  const newNumber = () => {
+    count += 1;
+    return `ACE05${String(count).padStart(4, "0")}`;
+  };
+  type Link = typeof link;
+  const of = async <T>(charger: Link, run: () => Promise<T>): Promise<T> => {
+    const before = link;
+    link = charger;
+    try {
+      return await run();
+    } finally {
+      link = before;
+    }
+  };
+  /** Another charger, of another person unless of this one. */
+  const another = async (owner?: User, ocpp_identity?: string): Promise<Link> => {
+    const token = await (owner ?? (await world.addUser())).token();
+    const { body } = await world.post("/chargers", { nickname: "Twee", connection_type: "ocpp", ocpp_identity }, token);
+    const { identity, password } = body.ocpp;
+    const admitted = await world.post("/ocpp/chargers:admit", { identity, password }, secret);
+    return { charger_id: admitted.body.charger_id, generation: admitted.body.generation };
+  };
+  const charge = async (from: string, to: string, start: number, end: number) => {
+    const { payload } = await tell(started(from, start));
+    await tell(stopped(payload.transactionId, to, end));
+  };
+  const flags = async () => (await sessions()).map(({ flags }: { flags: string[] }) => flags);
+  const remove = (charger: Link, at: string) =>
+    world.row("update core.chargers set status = 'removed', removed_at = $2 where id = $1", charger.charger_id, at);
+  const stands = () =>
+    world.row("select serial_number, booted_as, counts_from::text from core.chargers where id = $1", link.charger_id);
+  const OTHER = ["other_registration"];
+
+  test("attack: one charger added twice counts once, where its boot names no number or one of many", async () => {
+    for (const serial of [
+      undefined,
+      "N/A",
+      "0",
+      "11111",
+      "test 1",
+      "UNKNOWN",
+      "123456",
+      "serial number",
+      "chargebox-1",
+    ]) {
+      await tell(boot(serial));
+      expect(await stands(), serial).toEqual({ serial_number: null, booted_as: null, counts_from: null });
+    }
+    await charge("08:00", "09:00", 100_000, 105_000);
+    await of(await another(user), async () => {
+      await tell(boot());
+      await charge("08:00", "09:00", 100_000, 105_000);
+      expect(await flags()).toEqual([OTHER]);
+      await tell(boot(newNumber()));
+      expect(await flags()).toEqual([[]]);
+    });
+    expect(await flags()).toEqual([[]]);
+    await of(await another(undefined, "wallbox one"), async () => {
+      await tell(boot("WALLBOX ONE"));
+      expect(await stands()).toMatchObject({ serial_number: null });
+      await tell(boot("xy".repeat(33)));
+      expect((await stands()).serial_number, "the hash of one that is too long").toMatch(/^[0-9A-F]{64}$/);
+    });
+  });
+
+  test("attack: a number that a stranger told and gave up costs its owner no kWh", async () => {
+    const [empty, used] = [newNumber(), newNumber()];
+    for (const [serial, wh] of [
+      [empty, 0],
+      [used, 500],
+    ] as const) {
+      await tell(boot(serial));
+      await charge("09:30", "10:00", 5000, 5000 + wh);
+      await remove(link, "2026-08-15T11:00:00Z");
+      await of(await another(), async () => {
+        await tell(boot(serial));
+        for (const from of ["08:00", "09:40", "11:10"]) await charge(from, from.replace(/.$/, "9"), 7000, 7100);
+        expect([wh, await flags()]).toEqual([wh, [[], wh === 0 ? [] : OTHER, []]]);
+      });
+      link = await another();
+    }
+  });
+
+  test("attack: one charge of a year ago, told under a stranger's number, claims no year", async () => {
+    const serial = newNumber();
+    await tell(boot(serial));
+    const [from, to] = ["2025-08-15T08:00:00Z", "2025-08-15T09:00:00Z"];
+    const { payload } = await tell(sent(started("08:00", 5000, { timestamp: from }), { live: false }));
+    await tell(sent(stopped(payload.transactionId, "09:00", 6000, { timestamp: to }), { live: false }));
+    await world.freeze("2026-08-15T13:00:00.000Z");
+    try {
+      await remove(link, "2026-08-15T13:00:00Z");
+      link = await another();
+      await tell(boot(serial));
+      expect(await stands()).toMatchObject({ counts_from: expect.stringContaining("2026-08-15 13:00") });
+      await charge("08:00", "09:00", 7000, 8000);
+      expect(await flags()).toEqual([[]]);
+      const again = await tell(sent(started("08:00", 8000, { timestamp: "2025-08-15T08:30:00Z" }), { live: false }));
+      await tell(sent(stopped(again.payload.transactionId, "09:00", 8500, { timestamp: to }), { live: false }));
+      expect(await flags(), "and is not counted twice").toEqual([OTHER, []]);
+      // nor once something else of it changes
+      await tell(boot(newNumber()));
+      await world.row("update core.chargers set counts_before = '2026-08-15T12:30Z' where id = $1", link.charger_id);
+      expect(await flags()).toEqual([OTHER, []]);
+    } finally {
+      await world.freeze(NOW);
+    }
+  });
+
+  test("the operator releases a number that a person without account holds wrongly", async () => {
+    const operator = operatorOf(world.database);
+    const serial = newNumber();
+    await tell(boot(serial));
+    await charge("09:30", "10:00", 5000, 5500);
+    const wrong = link;
+    link = await another();
+    await tell(boot(serial));
+    await charge("08:00", "09:00", 7000, 8000);
+    expect(await flags()).toEqual([OTHER]);
+    expect((await operator(`charger release ${wrong.charger_id}`)).err).toMatch(/--reason/);
+    const release = `charger release ${wrong.charger_id} --reason ticket-4711`;
+    const released = await operator(release);
+    expect(released.err).toBe("");
+    expect(released.json).toMatchObject({ changed: true, charger: { status: "removed" } });
+    expect((await operator(release)).json).toMatchObject({ changed: false });
+    expect((await operator(`charger release ${user.id} --reason x`)).err).toMatch(/No charger has the id/);
+    await tell(values(undefined, sample("11:00", 9000)));
+    expect(await flags()).toEqual([[]]);
+    expect(await of(wrong, flags)).toEqual([OTHER]);
+    const { details } = await world.row(
+      "select details from core.audit_log where subject_id = $1 and action = 'charger.released'",
+      wrong.charger_id,
+    );
+    expect(details).toEqual({ reason: "ticket-4711" });
+  });
+
+  test("the operator releases a number after its owner registered: what was another's counts", async () => {
+    const serial = newNumber();
+    await tell(boot(serial));
+    await charge("08:10", "10:00", 5000, 5500);
+    await remove(link, "2026-08-15T11:00:00Z");
+    const wrong = link.charger_id;
+    link = await another();
+    await tell(boot(serial));
+    await charge("09:00", "10:00", 7000, 8000);
+    expect(await flags()).toEqual([OTHER]);
+    await operatorOf(world.database)(`charger release ${wrong} --reason ticket-4711`);
+    expect(await flags()).toEqual([[]]);
+  });
+
+  test("a number that another charger only booted as changes nothing for one with its own, and the operator sees it", async () => {
+    const shared = newNumber();
+    await tell(boot(newNumber()), boot(shared));
+    const first = link.charger_id;
+    link = await another();
+    await tell(boot(newNumber()));
+    await charge("08:00", "09:00", 7000, 8000);
+    await tell(boot(shared));
+    expect(await flags()).toEqual([[]]);
+    const { conflicts } = (await operatorOf(world.database)("charger conflicts")).json;
+    const alike = conflicts.filter(({ reason }: { reason: string }) => reason === "booted_alike");
+    expect(alike).toEqual([expect.objectContaining({ serial_number: shared })]);
+    expect([alike[0].charger_id, alike[0].held_by].sort()).toEqual([first, link.charger_id].sort());
+  });
+
+  test("the own number of another is the other's from that boot on, until it is named no more", async () => {
+    const [own, others] = [newNumber(), newNumber()];
+    const other = await another();
+    await of(other, () => tell(boot(others)));
+    await tell(boot(own));
+    await charge("06:00", "07:00", 1000, 2000);
+    await world.freeze("2026-08-15T08:00:00.000Z");
+    try {
+      await tell(boot(others));
+      await world.freeze("2026-08-15T11:00:00.000Z");
+      await charge("09:00", "10:00", 2000, 3000);
+      expect(await flags()).toEqual([[], OTHER]);
+      await tell(boot(own));
+      await world.freeze(NOW);
+      await charge("11:00", "11:30", 3000, 4000);
+      expect(await flags(), "what it told under the other's number stays the other's").toEqual([[], OTHER, []]);
+    } finally {
+      await world.freeze(NOW);
+    }
+  });
+
+  test("a charger is released from another's number though its last boot named none", async () => {
+    const serial = newNumber();
+    await tell(boot(serial));
+    const first = link;
+    link = await another();
+    await tell(boot(serial), boot());
+    expect(await stands()).toMatchObject({ counts_from: "infinity" });
+    await remove(first, NOW);
+    await tell(values(undefined, sample("11:00", 9000)));
+    expect(await stands()).toEqual({ serial_number: serial, booted_as: null, counts_from: null });
+  });
+
+  test("attack: what a charger once booted as stays reserved, and passes on as its own number does", async () => {
+    const [own, one, two] = [newNumber(), newNumber(), newNumber()];
+    await tell(boot(own), boot(one));
+    await charge("08:00", "09:00", 1000, 2000);
+    await tell(boot(two));
+    const first = link;
+    link = await another();
+    await tell(boot(one));
+    await charge("08:00", "09:00", 1000, 2000);
+    expect(await flags(), "counted as that number").toEqual([OTHER]);
+    expect((await operatorOf(world.database)("charger conflicts")).json.conflicts).toContainEqual(
+      expect.objectContaining({ charger_id: link.charger_id, reason: "booted_as", held_by: first.charger_id }),
+    );
+    await remove(first, "2026-08-15T10:00:00Z");
+    await tell(values(undefined, sample("11:00", 9000)));
+    await charge("10:30", "11:00", 2000, 3000);
+    expect(await flags()).toEqual([OTHER, []]);
+  });
+
+  test("a board of a charger that was removed changes nothing before it came", async () => {
+    const [own, board] = [newNumber(), newNumber()];
+    await tell(boot(board));
+    await charge("08:00", "09:00", 1000, 2000);
+    await remove(link, "2026-08-15T10:00:00Z");
+    link = await another();
+    await tell(boot(own));
+    await charge("08:00", "09:00", 5000, 6000);
+    await tell(boot(board));
+    expect(await flags()).toEqual([[]]);
   });
 });
 

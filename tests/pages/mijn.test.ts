@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashPassword } from "#local/auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -501,6 +502,55 @@ describe("§4.4 chargers of a person's own", () => {
     expect(heard).toContain("12,3 kWh");
     expect(heard).toContain("nee, levert geen ERE op");
     expect(heard, "the right password came since").not.toContain("verkeerd wachtwoord");
+  });
+
+  test("attack: a second charger that told no serial number counts once its owner tells it, and says so", async () => {
+    const person = await world.addUser();
+    const ask = await browserOf(world, person);
+    const secret = world.environment.config.GATEWAY_SECRET;
+    const add = async (name: string, chargePointSerialNumber?: string) => {
+      const { body } = await world.post("/chargers", { nickname: name, connection_type: "ocpp" }, await person.token());
+      const { identity, password } = body.ocpp;
+      const { charger_id, generation } = (await world.post("/ocpp/chargers:admit", { identity, password }, secret))
+        .body;
+      const payload = {
+        chargePointVendor: MID_CHARGER.ocpp_vendor,
+        chargePointModel: MID_CHARGER.ocpp_model,
+        chargePointSerialNumber,
+      };
+      const [received_at, sent_sha256] = [new Date().toISOString(), "0".repeat(64)];
+      const messages = [{ action: "BootNotification", payload, received_at, live: true, sent_sha256 }];
+      const told = { charger_id, generation, protocol: "ocpp1.6", messages };
+      expect((await world.post("/ocpp/messages", told, secret)).status).toBe(200);
+      return charger_id as string;
+    };
+    await add("Een");
+    const NEEDED = "De kWh tellen mee zodra wij het serienummer weten";
+    expect((await ask(mijn(world, "/chargers"))).text).not.toContain(NEEDED);
+    const id = await add("Twee");
+    expect((await ask(mijn(world, "/chargers"))).text).toContain(NEEDED);
+    const stands = () => world.row("select serial_number, counts_from::text from core.chargers where id = $1", id);
+    expect(await stands()).toEqual({ serial_number: null, counts_from: "infinity" });
+    const tell = async (serial: string) =>
+      (
+        await ask(mijn(world, `/chargers/model/${id}`), {
+          form: { ...(await formOn(ask, "/chargers")), [`serial-${id}`]: serial },
+        })
+      ).text;
+    expect(await tell("")).toContain("Vul het serienummer in");
+    await add("Drie", "SECOND-3");
+    expect(await tell("second-3")).toContain("Deze laadpaal is al door iemand aangemeld");
+    const saved = await tell(" second-2 ");
+    expect([saved.includes("Het serienummer is bewaard."), saved.includes(NEEDED)]).toEqual([true, false]);
+    expect(await stands()).toEqual({ serial_number: "SECOND-2", counts_from: null });
+    const ELSEWHERE = "Iemand anders heeft een laadpaal met dit serienummer aangemeld.";
+    expect(saved).not.toContain(ELSEWHERE);
+    await add("Vier", "SECOND-3");
+    expect((await ask(mijn(world, "/chargers"))).text).toContain(ELSEWHERE);
+    await world.row("update core.chargers set counts_from = '2026-01-02T11:00Z' where id = $1", id);
+    expect((await ask(mijn(world, "/chargers"))).text).toContain("Iemand anders had deze laadpaal aangemeld.");
+    await world.row("update core.chargers set counts_before = '2026-01-01T11:00Z' where id = $1", id);
+    expect((await ask(mijn(world, "/chargers"))).text).toMatch(/Wat hij laadde van 1 januari .* tot 2 januari /);
   });
 
   test("a host without a gateway offers no address, and makes none", async () => {

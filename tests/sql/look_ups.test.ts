@@ -165,6 +165,9 @@ test("what no two tenants may have", async () => {
     ["private.reserve_ean('871687010000000008')", "connections_active_ean by ean_code"],
     ["private.reserve_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
     ["private.charger_taken('Alfen', 'X')", "chargers_booted by brand, booted_as"],
+    ["private.charger_taken('Alfen', 'X')", "chargers_booted_before by "],
+    ["private.succeed_charger('Alfen', 'X')", "chargers_registrations by brand, serial_number"],
+    ["private.succeed_charger('Alfen', 'X')", "chargers_booted_before by "],
     [
       "private.charger_by_credentials('X', sha256('x'))",
       "chargers_active_ocpp_identity by ocpp_identity, ocpp_password_hash",

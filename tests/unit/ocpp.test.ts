@@ -222,8 +222,8 @@ describe("messages", () => {
     const named = (transactionId: string) =>
       read("ocpp2.0.1", "TransactionEvent", { eventType: "Started", transactionInfo: { transactionId } });
     const stored = (id: string) => (named(id).happened as { transaction: string }).transaction;
-    expect(stored("x".repeat(110))).toBe("x".repeat(110));
-    expect(stored("x".repeat(111))).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(stored("x".repeat(109))).toBe("x".repeat(109));
+    expect(stored("x".repeat(110))).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(stored("x".repeat(256))).not.toBe(stored("x".repeat(255)));
     expect(named("x".repeat(257)).unusable).toBe("transactionInfo.transactionId");
   });

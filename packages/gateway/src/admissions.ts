@@ -111,9 +111,14 @@ export class Spread {
 const WINDOW_MS = 60_000;
 const MOST_PER_PAIR = 10;
 const MOST_PER_ADDRESS = 100;
+/** Of an address over its limit: two, so that a charger may connect twice at once. */
+const MOST_PER_PAIR_OF_BUSY = 2;
 const MOST_COUNTED = 100_000;
 
-/** Failed passwords of a minute. They are counted by address, so a stranger's failures do not lock a charger out. */
+/**
+ * Failed passwords of a minute. They are counted by address, so a stranger's failures do not lock a charger out. Nor do
+ * those of others behind its address, such as a vendor's cloud: the identity must have failed there itself.
+ */
 export class Failures {
   #counts = new Map<string, number>();
   #began = performance.now();
@@ -130,7 +135,7 @@ export class Failures {
   isOver(identity: string, address: string, isMirror = false): boolean {
     const counts = this.#current();
     const isAddressOver = !isMirror && (counts.get(address) ?? 0) >= MOST_PER_ADDRESS;
-    return isAddressOver || (counts.get(`${address} ${identity}`) ?? 0) >= MOST_PER_PAIR;
+    return (counts.get(`${address} ${identity}`) ?? 0) >= (isAddressOver ? MOST_PER_PAIR_OF_BUSY : MOST_PER_PAIR);
   }
 
   /** Whether an identity's refusal is the first of this minute, and so worth a line of the log. */

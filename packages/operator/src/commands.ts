@@ -360,6 +360,20 @@ export const COMMANDS: Command[] = [
     view: changed("charger", "Charger judged."),
   },
   {
+    name: "charger release",
+    summary: "Remove a charger whose serial number is another one's, so that its owner can register it",
+    details:
+      "Its kWh count nowhere from then on; only months that are locked stay. A later registration of its number counts " +
+      "again what it did not count because of this one.",
+    example: 'charger release 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11 --reason "owner showed the type plate, ticket 4711"',
+    takes: [
+      new Argument("<charger>", "charger id"),
+      new Option("--reason <text>", "why, for the audit log; no personal data").makeOptionMandatory(),
+    ],
+    ops: "charger_release",
+    view: changed("charger", "Charger removed."),
+  },
+  {
     name: "charger story",
     summary: "Show a charger: its connection, last boot, readings, transactions by OCPP, and who changed it",
     example: "charger story 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
@@ -382,7 +396,8 @@ export const COMMANDS: Command[] = [
     summary: "List chargers that may be registered twice, latest first",
     details:
       "booted_as: the charger told the serial number of another, so its sessions do not count. other_brand: two " +
-      "chargers have one serial number under two brands, and both count.",
+      "chargers have one serial number under two brands, and both count. booted_alike: two chargers with numbers of " +
+      "their own told the same other one, and both count. If one is wrong, charger release removes it.",
     example: "charger conflicts",
     takes: [limit(50)],
     ops: "charger_conflicts",

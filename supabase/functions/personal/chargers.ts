@@ -67,7 +67,8 @@ export const registerOwnCharger = endpoint(
     description:
       "Returns the address, identity and password to enter in the charger (OCPP-J security profile 2: TLS with HTTP " +
       "Basic). The password is shown only once. The charger is bound to your connection, if you have one. We " +
-      "determine whether it has a MID meter when it reports its make and model.",
+      "determine whether it has a MID meter when it reports its make and model. A second charger counts once we know " +
+      "its serial number: it reports it, or you enter it on your pages.",
     caller: { kind: "user", scope: "chargers:write" },
     limit: "user",
     sql: ["register_own_charger"],

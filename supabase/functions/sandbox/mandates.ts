@@ -112,7 +112,7 @@ export const signCustomer = endpoint(
     body: z
       .object({
         outcome: z.enum(["signed", "declined", "revoked"]).meta({ description: "What the customer does" }),
-        years: orNull(z.union([z.literal(1), z.literal(3), z.literal(5)])).meta({
+        years: orNull(z.literal([1, 3, 5])).meta({
           description: "For how many calendar years the customer signs; if omitted, 1 or what is set for the partner",
         }),
         connection_id,

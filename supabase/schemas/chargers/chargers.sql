@@ -44,7 +44,8 @@ comment on function private.note_refused_password(text) is
   'Tells all who have a charger of this identity that a connection gave a wrong password. Definer, because nobody '
   'knows whose charger it is.';
 
-create function private.charger_taken(brand text, serial_number text, but uuid default null) returns boolean
+create function private.charger_taken(brand text, serial_number text, but uuid default null,
+                                      only_own boolean default false) returns boolean
 language plpgsql stable security definer
 as $$
 begin
@@ -52,16 +53,22 @@ begin
                   where h.brand = charger_taken.brand and h.serial_number = charger_taken.serial_number
                       and h.status = 'active' and h.id is distinct from but)
       -- it connected, and said so itself
-      or exists (select from core.chargers h
-                  where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
-                      and h.status = 'active' and h.id is distinct from but
-                      and h.counts_from is distinct from 'infinity');
+      or not only_own and exists (
+           select from core.chargers h
+            where h.brand = charger_taken.brand and h.booted_as = charger_taken.serial_number
+              and h.status = 'active' and h.id is distinct from but and h.counts_from is distinct from 'infinity')
+      or not only_own and exists (
+           -- an array, else all chargers of the brand are read
+           select from unnest(array(select h from core.chargers h
+                                     where h.booted_before @> array[charger_taken.serial_number])) h
+            where h.brand = charger_taken.brand and h.status = 'active' and h.id is distinct from but);
 end $$;
-comment on function private.charger_taken(text, text, uuid) is
-  'Whether another charger than this one is active on some account, by its serial number or as what it booted. '
-  'Definer, because it looks across tenants; the answer names none.';
+comment on function private.charger_taken(text, text, uuid, boolean) is
+  'Whether another charger than this one is active on some account, by its serial number or, unless only_own, as what '
+  'it booted. Definer, because it looks across tenants; the answer names none.';
 
-create function private.reserve_serial_number(brand text, serial_number text, but uuid default null) returns boolean
+create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
+                                              only_own boolean default false) returns boolean
 language plpgsql
 as $$
 begin
@@ -69,11 +76,12 @@ begin
     return true;
   end if;
   perform private.lock('serial_number', brand || ' ' || serial_number);
-  return not private.charger_taken(brand, serial_number, but);
+  return not private.charger_taken(brand, serial_number, but, only_own);
 end $$;
-comment on function private.reserve_serial_number(text, text, uuid) is
+comment on function private.reserve_serial_number(text, text, uuid, boolean) is
   'Whether a serial number of a brand is free for a charger. Reserves it until the transaction ends: other callers '
-  'wait. Call this before storing an active charger. A charger that has it already is named in but.';
+  'wait. Call this before storing an active charger. A charger that has it already is named in but. only_own: numbers '
+  'that others only booted as are free.';
 
 -- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
 -- differ. The person's chargers are locked.
@@ -145,6 +153,7 @@ as $$
 declare
   model   core.charger_models;
   charger core.chargers;
+  former  tstzrange;
 begin
   select * into model from core.charger_models m where m.id = (chosen ->> 'catalog_charger_id')::uuid;
   if not found then
@@ -152,11 +161,12 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
+  former := private.succeed_charger(model.brand, chosen ->> 'serial_number');
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
-                             mid_eligible, nickname, power_kw, counts_from)
+                             mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,
           chosen ->> 'serial_number', model.mid_meter, left(model.brand || ' ' || model.model, 100),
-          (chosen ->> 'power_kw')::numeric, private.succeed_charger(model.brand, chosen ->> 'serial_number'))
+          (chosen ->> 'power_kw')::numeric, upper(former), lower(former))
   returning * into charger;
   perform private.audit('charger.registered', charger.id, details), private.emit_charger('charger.registered', charger);
   return charger.id;

@@ -70,6 +70,7 @@ declare
   model      core.charger_models;
   charger    core.chargers;
   active     int;
+  former     tstzrange;
 begin
   perform private.act_as(caller, 'cpo');
   perform private.hold_names(private.client_id());
@@ -93,15 +94,16 @@ begin
   active := private.require_charger_room(account, null);
   perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  former := private.succeed_charger(model.brand, serial);
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,
-     ocpp_meter_type, mid_eligible, power_kw, counts_from)
+     ocpp_meter_type, mid_eligible, power_kw, counts_from, counts_before)
   values
     (private.partner_id(), account, connection, model.id, model.brand, serial, input ->> 'ocpp_vendor',
      input ->> 'ocpp_model',
      input ->> 'ocpp_meter_type', model.mid_meter, (input ->> 'power_kw')::numeric,
-     private.succeed_charger(model.brand, serial))
+     upper(former), lower(former))
   returning * into charger;
   perform private.advance_registration(account, true);
   perform private.audit('charger.registered', charger.id);

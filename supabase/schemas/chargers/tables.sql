@@ -28,6 +28,8 @@ create table core.chargers (
   ocpp_refused_at    timestamptz,
   ocpp_mirror_hash   bytea,
   booted_as          text,
+  booted_before      text[]      not null default '{}',
+  counts_before      timestamptz,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -62,7 +64,11 @@ comment on column core.chargers.removed_at is
   'When it was removed: its earlier sessions still count. Null while it stands.';
 comment on column core.chargers.counts_from is
   'When the former registration of its brand and serial number ended, whoever had it: what began before is that '
-  'one''s. Null for the first. infinity: it named a serial number that another active registration has.';
+  'one''s, from counts_before on. Null for the first. infinity: it named a serial number that another active '
+  'registration has, or it is a person''s second charger and has no serial number.';
+comment on column core.chargers.counts_before is
+  'When the first charge with energy of a former registration began: what began before is this one''s. Null: nothing '
+  'before counts_from is.';
 comment on column core.chargers.counts_until is
   'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
   'the next has all. Null until there is one.';
@@ -74,6 +80,8 @@ comment on column core.chargers.ocpp_mirror_hash is
   'gateway checks it.';
 comment on column core.chargers.booted_as is
   'The serial number of its last BootNotification, where serial_number is another one or none. It is reserved as well.';
+comment on column core.chargers.booted_before is
+  'What it booted as earlier, the last 20: its charges of then count by these numbers, so they stay reserved.';
 comment on column core.chargers.ocpp_refused_at is
   'When a connection last gave a wrong password, to the minute. Null if none did since the password is there.';
 -- serves: charger_claimed; unique across tenants on purpose, taken by private.reserve_serial_number
@@ -82,6 +90,8 @@ create unique index chargers_active_serial on core.chargers (brand, serial_numbe
 create index chargers_registrations on core.chargers (brand, serial_number) where serial_number is not null;
 -- serves: charger_claimed and the registrations of a charger, by what it booted as
 create index chargers_booted on core.chargers (brand, booted_as) where booted_as is not null;
+-- serves: the same, by what it booted as earlier
+create index chargers_booted_before on core.chargers using gin (booted_before);
 -- serves: the gateway, which knows a charger by its identity and password. Two people may have the same identity.
 create index chargers_active_ocpp_identity on core.chargers (ocpp_identity, ocpp_password_hash)
     where status = 'active';

@@ -13,7 +13,7 @@ import { WORDS } from "./words.ts";
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
-  { email, accounts, chargers, mid_unknown, model_unknown, models }: Chargers,
+  { email, accounts, chargers, mid_unknown, model_unknown, serial_unknown, elsewhere, models }: Chargers,
   { typed, errors }: Returned,
   gateway: string | undefined,
 ): Html {
@@ -24,7 +24,7 @@ export function chargersPage(
   return ownPage(frame, "/chargers", email, {
     title: words.title,
     errors,
-    body: html`${doneOf(typed.get("news") === "removed" ? words.removed : typed.get("news") === "chosen" ? words.model_chosen : undefined)}
+    body: html`${doneOf(Object.entries(words.news).find(([news]) => news === typed.get("news"))?.[1])}
 ${
   password
     ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>
@@ -37,7 +37,7 @@ ${
 <dl><div><dt>${words.mirror_address}</dt><dd><code data-copy>${typed.get("mirror_once")}</code></dd></div></dl></div>`
     : ""
 }
-${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway, model_unknown.includes(charger.id) ? modelForm(frame, charger, models, { typed, errors }) : ""))}
+${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p>
 ${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
@@ -56,15 +56,32 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
   });
 }
 
-/** For a charger that did not tell what it is: behind a mirror nobody can ask it. */
-function modelForm(frame: MijnFrame, { id }: Charger, models: Chargers["models"], { typed, errors }: Returned): Html {
+/** Says what another registration of the same serial number keeps from counting. */
+function elsewhereOf(frame: MijnFrame, { id }: Charger, elsewhere: Chargers["elsewhere"]): Html | string {
+  const words = WORDS[frame.locale].chargers;
+  const other = elsewhere.find((each) => each.id === id);
+  if (!other) return "";
+  const [since, until] = [other.since, other.until].map((moment) => moment && longMoment(moment, frame.words));
+  return html`<div class="panel waits"><p>${until ? words.elsewhere_until(since || null, until) : words.elsewhere}</p></div>`;
+}
+
+/**
+ * For a charger that did not tell what it is: behind a mirror nobody can ask it. Without `models` it told its model,
+ * and not which of the person's chargers it is.
+ */
+function modelForm(
+  frame: MijnFrame,
+  { id }: Charger,
+  models: Chargers["models"] | null,
+  { typed, errors }: Returned,
+): Html {
   const words = WORDS[frame.locale].chargers;
   const [model, serial] = [`model-${id}`, `serial-${id}`];
   return html`<form method="post" action="${frame.to(`/chargers/model/${id}`)}" novalidate>${formToken(frame.form_token)}
-<p>${words.model_unknown}</p>
-${selectInput({ id: model, label: words.model, error: errors[model], empty: words.choose_model, value: typed.get(model), options: models.map(({ id: value, name: label }) => ({ value, label })) })}
+<p>${models ? words.model_unknown : words.serial_unknown}</p>
+${!models ? "" : selectInput({ id: model, label: words.model, error: errors[model], empty: words.choose_model, value: typed.get(model), options: models.map(({ id: value, name: label }) => ({ value, label })) })}
 ${textInput({ id: serial, label: words.serial, hint: words.serial_hint, error: errors[serial], value: typed.get(serial), attributes: html` maxlength="80" autocomplete="off" autocapitalize="characters" spellcheck="false"` })}
-<div class="actions"><button class="button second">${words.model_submit}</button></div></form>`;
+<div class="actions"><button class="button second">${models ? words.model_submit : words.serial_submit}</button></div></form>`;
 }
 
 function one(

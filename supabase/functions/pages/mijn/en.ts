@@ -431,7 +431,6 @@ export const en: MijnWords = {
     ],
     yes: "Yes, remove it",
     no: "No, go back",
-    removed: "The charger has been removed.",
     add: "Add a charger",
     add_model: "Do you know its make and model? Then enter those, with the serial number.",
     add_model_action: "Choose make and model",
@@ -450,12 +449,25 @@ export const en: MijnWords = {
     identity: "Identity",
     password: "Password",
     model_unknown: "This charger has not told us its make and model. Choose them here.",
+    serial_unknown:
+      "This charger has not told us its serial number, and you have another charger. Its kWh count once we know its serial number: only then can we tell the two apart.",
+    serial_submit: "Save serial number",
+    elsewhere:
+      "Somebody else has registered a charger with this serial number. The kWh of this charger do not count. Is it yours? Send us a photo of the type plate.",
+    elsewhere_until: (since: string | null, until: string) =>
+      since
+        ? `Somebody else had registered this charger. What it charged from ${since} until ${until} does not count for you. Is that wrong? Send us a photo of the type plate.`
+        : `Somebody else had registered this charger. What it charged until ${until} does not count for you. Is that wrong? Send us a photo of the type plate.`,
     model: "Make and model",
     choose_model: "Choose make and model",
     serial: "Serial number",
     serial_hint: "It is on a sticker on the charger, or in its app",
     model_submit: "Save make and model",
-    model_chosen: "Make and model have been saved.",
+    news: {
+      removed: "The charger has been removed.",
+      chosen: "Make and model have been saved.",
+      numbered: "The serial number has been saved.",
+    },
     mirror: "Does your charger already have another back office?",
     mirror_means:
       "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. We show this address only once: whoever has it can send us readings.",

@@ -193,12 +193,15 @@ const chooseChargerModel = withLogin(async (request) => {
   const words = WORDS[request.locale].chargers.errors;
   const [model, serial] = [`model-${id}`, `serial-${id}`];
   const serial_number = serialNumber().safeParse((form.get(serial) ?? "").trim());
-  const catalog_charger_id = form.get(model) ?? "";
+  // one that told its model is only asked for its serial number
+  const catalog_charger_id = form.get(model);
+  const isNumber = catalog_charger_id === null;
+  const isModel = isNumber || isId(catalog_charger_id);
   const errors = {
-    ...(isId(catalog_charger_id) ? {} : { [model]: words.model }),
+    ...(isModel ? {} : { [model]: words.model }),
     ...(serial_number.data ? {} : { [serial]: words.serial }),
   };
-  if (!serial_number.data || !isId(catalog_charger_id)) return request.refuse("/chargers", errors);
+  if (!serial_number.data || !isModel) return request.refuse("/chargers", errors);
   const choosing = request.own("choose_own_model", {
     charger_id: id,
     catalog_charger_id,
@@ -206,7 +209,7 @@ const chooseChargerModel = withLogin(async (request) => {
   });
   const { refused } = await request.attempt(choosing, ["charger_not_found", "charger_claimed"]);
   if (refused?.code === "charger_claimed") return request.refuse("/chargers", { [serial]: words.claimed });
-  return refused ? request.unknown() : request.told("/chargers", "chosen");
+  return refused ? request.unknown() : request.told("/chargers", isNumber ? "numbered" : "chosen");
 });
 
 const chargerOf = async (request: MijnRequest) => {

@@ -228,6 +228,8 @@ const Chargers = z.object({
   chargers: z.array(Charger),
   mid_unknown: z.array(z.string()),
   model_unknown: z.array(z.string()),
+  serial_unknown: z.array(z.string()),
+  elsewhere: z.array(z.object({ id: z.string(), since: z.string().nullable(), until: z.string().nullable() })),
   models: z.array(z.object({ id: z.string(), name: z.string() })),
 });
 export type Chargers = z.output<typeof Chargers>;

@@ -441,7 +441,6 @@ export const nl = {
     ],
     yes: "Ja, haal weg",
     no: "Nee, terug",
-    removed: "De laadpaal is weggehaald.",
     add: "Voeg een laadpaal toe",
     add_model: "Weet u merk en model? Dan vult u die in, met het serienummer.",
     add_model_action: "Kies merk en model",
@@ -460,12 +459,25 @@ export const nl = {
     identity: "Identiteit",
     password: "Wachtwoord",
     model_unknown: "Deze laadpaal heeft ons merk en model niet gemeld. Kies ze hier.",
+    serial_unknown:
+      "Deze laadpaal heeft ons geen serienummer gemeld, en u heeft nog een laadpaal. De kWh tellen mee zodra wij het serienummer weten: pas dan kunnen wij de twee uit elkaar houden.",
+    serial_submit: "Bewaar serienummer",
+    elsewhere:
+      "Iemand anders heeft een laadpaal met dit serienummer aangemeld. De kWh van deze laadpaal tellen niet mee. Is hij van u? Stuur ons een foto van het typeplaatje.",
+    elsewhere_until: (since: string | null, until: string) =>
+      since
+        ? `Iemand anders had deze laadpaal aangemeld. Wat hij laadde van ${since} tot ${until}, telt niet voor u mee. Klopt dat niet? Stuur ons een foto van het typeplaatje.`
+        : `Iemand anders had deze laadpaal aangemeld. Wat hij laadde tot ${until}, telt niet voor u mee. Klopt dat niet? Stuur ons een foto van het typeplaatje.`,
     model: "Merk en model",
     choose_model: "Kies merk en model",
     serial: "Serienummer",
     serial_hint: "Het staat op een sticker op de laadpaal, of in de app",
     model_submit: "Bewaar merk en model",
-    model_chosen: "Merk en model zijn bewaard.",
+    news: {
+      removed: "De laadpaal is weggehaald.",
+      chosen: "Merk en model zijn bewaard.",
+      numbered: "Het serienummer is bewaard.",
+    },
     mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
       "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",

@@ -59,6 +59,12 @@ end $$;
 comment on function api.list_own_chargers(jsonb) is
   'GET /chargers: {chargers}, oldest first, each with its running session.';
 
+-- Whether a charger counts nothing until its owner tells its serial number: it told its model, and no number.
+create function private.wants_serial_number(charger core.chargers) returns boolean
+language sql immutable
+return coalesce(charger.counts_from = 'infinity' and num_nonnulls(charger.serial_number, charger.booted_as) = 0
+                and charger.catalog_charger_id is not null, false);
+
 create function api.read_own_chargers(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -74,6 +80,14 @@ begin
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
                     and h.status = 'active' and h.mid_eligible is null),
     'model_unknown', unknown,
+    'serial_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
+                       and h.status = 'active' and private.wants_serial_number(h)),
+    'elsewhere', (select coalesce(json_agg(json_build_object(
+                           'id', h.id, 'since', private.iso(nullif(h.counts_before, '-infinity')),
+                           'until', private.iso(nullif(h.counts_from, 'infinity')))), '[]')
+                    from core.chargers h where h.user_id = private.user_id() and h.status = 'active'
+                     and (h.counts_from < 'infinity' or h.counts_from = 'infinity' and h.booted_as is not null
+                                                     and h.brand is not null)),
     'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
                                         order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
                  from core.charger_models m
@@ -81,8 +95,10 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
-  'connected and did not tell their model. models: [{id, name}] to choose from.';
+  'serial_unknown, elsewhere, models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids '
+  'of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they have '
+  'a serial number. elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. '
+  'models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -91,6 +107,8 @@ declare
   serial  constant text := input ->> 'serial_number';
   charger core.chargers;
   model   core.charger_models;
+  former  tstzrange;
+  is_new  boolean;
 begin
   perform private.act_as(caller, 'session');
   select * into charger from core.chargers h
@@ -98,28 +116,32 @@ begin
      and h.id = private.as_uuid(input ->> 'charger_id') and h.status = 'active' and h.ocpp_identity is not null
      for no key update;
   select * into model from core.charger_models m
-   where m.id = private.as_uuid(input ->> 'catalog_charger_id') and (m.mid_meter is not null or m.listed);
+   where m.id = coalesce(private.as_uuid(input ->> 'catalog_charger_id'), charger.catalog_charger_id)
+     and (m.id = charger.catalog_charger_id or m.mid_meter is not null or m.listed);
   -- by two clicks, or once more after Back
   if charger.catalog_charger_id = model.id and charger.serial_number = serial then
     return json_build_object('chosen', true);
   end if;
   perform private.refuse_if('charger_not_found', charger.id is null or model.id is null
-                                                 or charger.catalog_charger_id is not null);
+    or charger.catalog_charger_id is not null and not private.wants_serial_number(charger));
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
+  former := private.succeed_charger(model.brand, serial);
+  is_new := charger.catalog_charger_id is null;
   update core.chargers h
-     set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter, serial_number = serial,
-         counts_from = private.succeed_charger(model.brand, serial)
+     set catalog_charger_id = model.id, brand = model.brand, serial_number = serial,
+         mid_eligible = case when is_new then model.mid_meter else h.mid_eligible end,
+         counts_from = upper(former), counts_before = lower(former)
    where h.partner_id = charger.partner_id and h.id = charger.id
   returning * into charger;
   perform private.take_boot_serial(charger, charger.booted_as);
   perform private.audit('charger.identified', charger.id);
-  perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
+  perform private.emit_charger('charger.mid_confirmed', charger) where is_new and charger.mid_eligible is not null;
   perform private.advance_registration(charger.account_id, true);
   return json_build_object('chosen', true);
 end $$;
 comment on function api.choose_own_model(jsonb, jsonb) is
   'A person says what a charger is that did not tell: {charger_id, catalog_charger_id, serial_number} to {chosen}. The '
-  'serial number is needed, so that nobody counts a charger twice.';
+  'serial number is needed, so that nobody counts a charger twice. The model is not, where the charger told it.';
 
 create function api.remove_own_charger(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -146,9 +168,10 @@ declare
   account    uuid;
   connection uuid;
   charger    core.chargers;
+  active     int;
 begin
   perform private.act_as(caller, 'user', 'session');
-  perform private.require_charger_room(null, private.user_id());
+  active := private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
@@ -158,13 +181,15 @@ begin
     json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
-     ocpp_mirror_hash)
+     ocpp_mirror_hash, counts_from)
   values (private.partner_id(), account, connection, private.user_id(), input ->> 'nickname', 'ocpp',
-          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'))
+          input ->> 'ocpp_identity', decode(input ->> 'password_hash', 'hex'), decode(input ->> 'mirror_hash', 'hex'),
+          -- it may be the first one again, until its serial number is known
+          case when active > 0 then timestamptz 'infinity' end)
   returning * into charger;
   perform private.audit('charger.registered', charger.id), private.emit_charger('charger.registered', charger);
   return json_build_object('id', charger.id);
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
   'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
-  'connection, if there is one.';
+  'connection, if there is one. A second charger of a person counts once it has a serial number.';

@@ -14,13 +14,19 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
-  if new.counts_from is distinct from old.counts_from then
+  if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     with judged as (
       update core.charging_sessions s
-         set flags = case when s.started_at < new.counts_from then s.flags || '{other_registration}'::text[]
-                          else array_remove(s.flags, 'other_registration') end
-       where s.partner_id = new.partner_id and s.charger_id = new.id
-         and 'other_registration' = any (s.flags) is distinct from coalesce(s.started_at < new.counts_from, false)
+         set flags = case when o.owns then array_remove(s.flags, 'other_registration')
+                          else s.flags || '{other_registration}'::text[] end
+        from (select t.id, private.owns_moment_since(new, t.started_at)
+                           -- whoever told a charge first has it
+                           and not ('other_registration' = any (t.flags)
+                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id) o
+       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+         and 'other_registration' = any (s.flags) = o.owns
       returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
     select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
                                        'busy_from', j.busy_from, 'ended_at', j.ended_at,
@@ -34,10 +40,11 @@ begin
              where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is not null) m));
   return null;
 end $$;
-create trigger charger_changed after update of connection_id, mid_eligible, counts_from on core.chargers
+create trigger charger_changed after update of connection_id, mid_eligible, counts_from, counts_before on core.chargers
   for each row when (old.connection_id is distinct from new.connection_id
                      or old.mid_eligible is distinct from new.mid_eligible
-                     or old.counts_from is distinct from new.counts_from)
+                     or old.counts_from is distinct from new.counts_from
+                     or old.counts_before is distinct from new.counts_before)
   execute function private.charger_changed();
 
 -- Called when locked months open again: sessions that came meanwhile count.

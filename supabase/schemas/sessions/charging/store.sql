@@ -18,20 +18,32 @@ as $$
      and s.ended_at between moment - interval '24 hours' and moment and s.id <> session
 $$;
 
+-- The serial numbers by which a charger is known: its own, and what it booted as.
+create function private.charger_numbers(serial_number text, booted_as text, booted_before text[]) returns text[]
+language sql immutable
+return array_remove(array[serial_number, booted_as] || booted_before, null);
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
+declare
+  known   core.chargers;
+  numbers text[];
 begin
+  select * into known from core.chargers h where h.partner_id = private.partner_id() and h.id = charger;
+  numbers := private.charger_numbers(known.serial_number, known.booted_as, known.booted_before);
   return exists (
-    select from core.chargers h
-      join core.chargers r on r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+    select from core.chargers r
       join core.charging_sessions s on s.charger_id = r.id
-     where h.partner_id = private.partner_id() and h.id = charger and s.started_at > began - interval '31 days'
-       and s.started_at < ended and s.ended_at > began and s.counted);
+     where r.brand = known.brand and r.id <> known.id
+       and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
+            or r.booted_before @> array[known.serial_number])
+       and s.started_at > began - interval '31 days'
+       and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
 end $$;
 comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
-  'Whether another registration of the same physical charger has a session that counts at this time. Definer, because '
-  'it may be of any tenant; the answer does not tell whose.';
+  'Whether another registration of the same physical charger has a session with energy that counts at this time. '
+  'Definer, because it may be of any tenant; the answer does not tell whose.';
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
@@ -107,16 +119,21 @@ begin
                 or abs(i.meter_end_wh - i.meter_start_wh - i.wh) > greatest(100, 0.01 * i.wh)
               then 'meter_disagrees' end,
          case when 'abroad' = any (i.source_flags) then 'abroad' end,
-         case when i.started_at < h.counts_from or i.started_at >= h.counts_until
+         case when i.started_at < h.counts_from and i.started_at < h.counts_before is not true
+                or i.started_at >= h.counts_until
                 -- at the border of two registrations: by their clocks both may seem to have the charge
                 -- a former one's charge may run on for a day: else it could keep a month of the next from counting
                 or i.ended_at > h.counts_until + interval '1 day'
-                or case when i.ended_at > h.counts_until or i.started_at < h.counts_from + interval '1 day'
+                -- and before the first charge of the former one
+                or case when h.counts_until is not null or i.started_at < h.counts_from + interval '1 day'
                         then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
                 -- the same request may bring both
-                or i.ended_at > h.counts_until and exists (
+                or h.counts_until is not null and exists (
                      select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
-                      where r.brand = h.brand and r.serial_number = h.serial_number and r.id <> h.id
+                      where r.brand = h.brand and r.id <> h.id
+                        and private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
+                            && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                        and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
          -- A client may tell again what it withdrew; a credited CDR stays credited.

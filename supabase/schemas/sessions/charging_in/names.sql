@@ -21,10 +21,15 @@ create function private.hold_names_alone(owner uuid) returns void
 language sql
 as $$ select private.lock('charger_names', owner::text) $$;
 
+-- Whether what began at a moment is this registration's, and not a former one's.
+create function private.owns_moment_since(charger core.chargers, moment timestamptz) returns boolean
+language sql immutable
+return coalesce(moment >= charger.counts_from, true) or coalesce(moment < charger.counts_before, false);
+
 -- Whether a registration of a charger owns this moment: each moment of a charger belongs to one.
 create function private.owns_moment(charger core.chargers, moment timestamptz) returns boolean
 language sql immutable
-return moment >= coalesce(charger.counts_from, '-infinity')
+return private.owns_moment_since(charger, moment)
    and moment < coalesce(charger.counts_until, charger.removed_at, 'infinity');
 
 -- The chargers of a client that items mean: [{charger_id?, external_ref?, serial_number?, evse_uid?, evse_id?,

@@ -115,3 +115,46 @@ begin
 end $$;
 comment on function ops.charging_show(jsonb) is
   'A charging session with what its sources said, without signed texts: {session} to {session}.';
+
+create function ops.charger_release(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  charger core.chargers;
+  later   core.chargers;
+  former  tstzrange;
+  changed boolean;
+begin
+  perform private.act_as_operator(input);
+  select * into charger from core.chargers h
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger')
+     for no key update;
+  perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
+  changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
+  if changed then
+    perform private.set_tenant(charger.partner_id);
+    perform private.audit('charger.released', charger.id, jsonb_build_object('reason', left(input ->> 'reason', 200)));
+    perform private.end_charger_names(array[charger.id]);
+    update core.chargers h
+       set status = 'removed', removed_at = coalesce(h.removed_at, private.now()), counts_from = 'infinity',
+           counts_before = null
+     where h.partner_id = charger.partner_id and h.id = charger.id;
+    -- those that came after it
+    for later in
+      select h.* from core.chargers h
+       where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
+         and h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
+                                                            charger.booted_before))
+       order by h.id for no key update
+    loop
+      former := private.succeed_charger(later.brand, later.serial_number);
+      update core.chargers h set counts_from = upper(former), counts_before = lower(former)
+       where h.partner_id = later.partner_id and h.id = later.id;
+    end loop;
+    select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  end if;
+  return json_build_object('changed', changed, 'charger', private.charger_row(charger));
+end $$;
+comment on function ops.charger_release(jsonb) is
+  'Removes a registration that holds a serial number wrongly, also one of a person without account: {charger, reason} '
+  'to {changed, charger}. Its kWh count nowhere, but in locked months. Registrations after it are judged again.';

@@ -1,43 +1,67 @@
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
-create function private.succeed_charger(brand text, serial_number text) returns timestamptz
+-- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
+-- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
+-- Typed months do not say when, so they begin at -infinity.
+create function private.registration_began(charger core.chargers) returns timestamptz
+language sql stable
+return (select case
+  when exists (
+    select from core.delivered_months d
+     where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
+       and d.delivery_id is not null and d.total_kwh > 0)
+  then '-infinity'
+  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  from (values (least(
+    (select s.started_at from core.charging_sessions s
+      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
+      order by s.started_at limit 1),
+    -- what was booked before it was withdrawn or released is its energy too
+    (select min(s.started_at) from core.charging_sessions s
+       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+                                   and d.period = s.month
+      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
+        and s.flags && '{withdrawn,other_registration}' and d.locked)))) b (began));
+
+create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
+  returns tstzrange
 language plpgsql security definer
 as $$
+declare
+  formers core.chargers[];
 begin
   -- locked first: whoever stores a session of it now is seen below
   perform from core.chargers h
     where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-      and h.status = 'removed' and h.counts_until is null
+      and (h.serial_number = succeed_charger.serial_number
+           or not only_own and (h.booted_as = succeed_charger.serial_number
+                                or h.booted_before @> array[succeed_charger.serial_number]))
+      and h.status = 'removed'
     order by h.id for no key update;
+  formers := array(
+    select h from core.chargers h
+     where h.brand = succeed_charger.brand
+       and (h.serial_number = succeed_charger.serial_number
+            or not only_own and (h.booted_as = succeed_charger.serial_number
+                                 or h.booted_before @> array[succeed_charger.serial_number]))
+       and h.status = 'removed');
   update core.chargers h
-     set counts_until = case when exists (
-             select from core.charger_months m
-              where m.partner_id = h.partner_id and m.charger_id = h.id and m.sessions > 0)
-           -- typed months, and what was booked before it was withdrawn, are its kWh too
-           or exists (
-             select from core.delivered_months d
-              where d.partner_id = h.partner_id and d.connection_id = h.connection_id and d.delivery_id is not null
-                and d.total_kwh > 0)
-           or exists (
-             select from core.charging_sessions s
-               join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                           and d.period = s.month
-              where s.partner_id = h.partner_id and s.charger_id = h.id and 'withdrawn' = any (s.flags) and d.locked)
+     set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day
          then greatest(h.removed_at, (
            select max(least(s.ended_at, h.removed_at + interval '1 day')) from core.charging_sessions s
-            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted
+            where s.partner_id = h.partner_id and s.charger_id = h.id and s.counted and s.wh > 0
               and s.started_at > h.removed_at - interval '31 days'))
          else '-infinity' end
-   where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-     and h.status = 'removed' and h.counts_until is null;
-  return (select nullif(max(h.counts_until), '-infinity') from core.chargers h
-           where h.brand = succeed_charger.brand
-     and (h.serial_number = succeed_charger.serial_number or h.booted_as = succeed_charger.serial_number)
-             and h.status = 'removed');
+    from unnest(formers) f
+   where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
+  return (
+    select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
+      from (select private.registration_began(f) as began, h.counts_until as until
+              from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
+     where s.began is not null and s.until > '-infinity');
 end $$;
-comment on function private.succeed_charger(text, text) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns since when a '
-  'new one counts; null if always. Definer, because these may be of any tenant; the answer does not tell whose.';
+comment on function private.succeed_charger(text, text, boolean) is
+  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns the span that '
+  'they have together: of it a new one counts nothing. Null if they have none. only_own: not those that only booted as '
+  'that number. Definer, because these may be of any tenant; the answer does not tell whose.';

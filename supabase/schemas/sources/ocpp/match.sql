@@ -201,6 +201,8 @@ begin
      where private.ocpp_fits(charger, t, at, wh, by_clock)
        -- another name is another transaction
        and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       -- a second stop of an ended transaction ends no other that the charger calls by our id
+       and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
                                 and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));

@@ -40,15 +40,16 @@ comment on function ops.charger_story(jsonb) is
 
 -- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
 -- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
--- other_brand: both have the serial number, under two brands, and both count.
+-- other_brand: both have the serial number, under two brands, and both count. booted_alike: both told the same number
+-- beside an own one, and both count.
 create function private.charger_conflicts()
 returns table (charger_id uuid, brand text, serial_number text, reason text, held_by uuid, since timestamptz)
 language sql stable
 as $$
   select h.id, h.brand, h.booted_as, 'booted_as', o.id, l.booted_at
     from core.chargers h
-    join core.chargers o on o.brand = h.brand and h.booted_as in (o.serial_number, o.booted_as) and o.status = 'active'
-                       and o.id <> h.id
+    join core.chargers o on o.brand = h.brand and o.status = 'active' and o.id <> h.id
+                       and (h.booted_as in (o.serial_number, o.booted_as) or o.booted_before @> array[h.booted_as])
     join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
    where h.status = 'active' and h.counts_from = 'infinity' and o.counts_from is distinct from 'infinity'
   union all
@@ -56,6 +57,12 @@ as $$
     from core.chargers h
     join core.chargers o on o.serial_number = h.serial_number and o.brand <> h.brand and o.status = 'active'
    where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+  union all
+  select h.id, h.brand, h.booted_as, 'booted_alike', o.id, h.created_at
+    from core.chargers h
+    join core.chargers o on o.brand = h.brand and o.booted_as = h.booted_as and o.status = 'active'
+   where h.status = 'active' and (o.created_at, o.id) < (h.created_at, h.id)
+     and h.counts_from is distinct from 'infinity' and o.counts_from is distinct from 'infinity'
 $$;
 
 create function ops.charger_conflicts(input jsonb) returns json
@@ -69,4 +76,4 @@ as $$
 $$;
 comment on function ops.charger_conflicts(jsonb) is
   'Chargers that two registrations may have, latest first: {limit} to {conflicts: [{charger_id, brand, serial_number, '
-  'reason: booted_as | other_brand, held_by, since}]}.';
+  'reason: booted_as | other_brand | booted_alike, held_by, since}]}.';

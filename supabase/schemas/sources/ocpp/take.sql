@@ -97,6 +97,39 @@ create function private.ocpp_allowance(charger core.chargers, took interval) ret
 language sql immutable
 return 100 + coalesce(charger.power_kw, 50) * 1100 / 3600 * extract(epoch from greatest(took, interval '0'));
 
+-- The last end of a connector's register before a transaction. Null if none is known, or if the register fell twice at
+-- its last ten ends: then it counts from 0 at each charge.
+create function private.register_before_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+declare
+  ends  bigint[];
+  falls int;
+begin
+  select array_agg(e.wh order by e.first_at desc, e.id desc), count(*) filter (where e.wh < e.before - 10)
+    into ends, falls
+    from (select b.*, lag(b.wh) over (order by b.first_at, b.id) as before
+            from (select t.id, t.first_at, coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) as wh
+                    from core.ocpp_transactions t
+                   where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+                     and t.connector = known.connector and t.first_at <= known.first_at
+                     and (t.first_at, t.id) < (known.first_at, known.id) and t.clock <> 'wrong'
+                     and coalesce(nullif(t.end_wh, 0), t.final_wh, t.last_wh) > 0
+                   order by t.first_at desc, t.id desc limit 10) b) e;
+  return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
+end $$;
+
+-- The register of a connector at the next start after a transaction. Null if it is not known.
+create function private.register_after_ocpp(known core.ocpp_transactions) returns bigint
+language plpgsql stable
+as $$
+begin
+  return (select nullif(t.meter_start_wh, 0) from core.ocpp_transactions t
+           where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+             and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
+           order by t.first_at, t.id limit 1);
+end $$;
+
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
 -- counts.
 create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
@@ -114,6 +147,7 @@ declare
   final    bigint;
   wh       bigint;
   said     constant text := case when known.source_id is null then 'stop' else 'end' end;
+  before_wh bigint;
   from_values boolean := false;
   disagrees   boolean := false;
   -- without a stop, what its last reading showed
@@ -128,6 +162,18 @@ begin
     end if;
     if later_wh > private.ocpp_allowance(charger, later) then
       base := later_wh;
+    else
+      -- no Begin says it: where the register was after the charge before
+      later_wh := coalesce(later_wh, nullif(known.end_wh, 0), known.final_wh);
+      before_wh := private.register_before_ocpp(known);
+      if later_wh >= before_wh - 10 then
+        base := least(before_wh, later_wh);
+      else
+        -- more than a car takes, and nothing says where its register began; beyond its power it is flagged anyway
+        disagrees := coalesce(later_wh > 100000, false)
+                     and (start_at < known.ended_at
+                          and later_wh > private.ocpp_allowance(charger, known.ended_at - start_at)) is not true;
+      end if;
     end if;
   else
     -- values that begin near 0 count from 0 at each charge
@@ -154,6 +200,13 @@ begin
     from_values := known.last_wh is not null;
     if final < base - 10 and known.last_wh is not null and known.begin_wh <= 100 then
       base := known.begin_wh;
+    elsif final < base - 10 and ended_at is not null and known.own_values and known.begin_wh is null
+          and final > known.rise_wh
+          and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
+      -- values that rise from where a charge from 0 can be; the next start must not say that it was less
+      base := 0;
+      disagrees := disagrees or final - (private.register_after_ocpp(known) - start_wh) > greatest(100, 0.01 * final)
+                                is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
     end if;
@@ -163,6 +216,8 @@ begin
     end if;
   end if;
   wh := final - base;
+  -- without a stop, a last reading below its start is no proof of 0
+  disagrees := disagrees or wh < -10 and known.ended_at is null and ended_at is not null;
   -- a stop may lie 10 Wh below the start, by rounding; a running value below the start is a fault of one sample
   if wh between -10 and -1 or known.ended_at is null then
     wh := greatest(wh, 0);
@@ -344,7 +399,8 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
     if known.id is distinct from own.id then
       known.foreign_ids := private.with_ocpp_name(known.foreign_ids, named);
-      perform private.note_foreign_ids(link, true) where named is not null;
+      -- an id that we gave proves nothing: some chargers stop an earlier transaction twice
+      perform private.note_foreign_ids(link, true) where named is not null and own.id is null;
     elsif not is_mirror then
       perform private.note_foreign_ids(link, false);
     end if;
@@ -585,58 +641,100 @@ begin
      and said ->> 'status' = 'Available';
 end $$;
 
--- The serial number of a BootNotification, as core.chargers has it.
-create function private.boot_serial(boot jsonb) returns text
-language sql immutable
-return upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+-- The serial number of a BootNotification, as core.chargers has it. Null for one that many chargers send.
+create function private.boot_serial(charger core.chargers, boot jsonb) returns text
+language plpgsql stable
+as $$
+declare
+  serial constant text := upper(regexp_replace(boot ->> 'serial_number', '\s', '', 'g'));
+begin
+  return case
+    when length(serial) < 5 or serial ~ '^(.)\1*$'
+         or serial = upper(regexp_replace(charger.ocpp_identity, '\s', '', 'g'))
+         or strpos('01234567890123456789', serial) > 0 or strpos('98765432109876543210', serial) > 0
+         or serial ~ ('^(TEST|DEMO|DUMMY|EXAMPLE|DEFAULT|UNKNOWN|UNDEFINED|NOT[-_]?(SET|AVAILABLE)|CHANGEME|'
+                      || '(TEST|DEMO)?[-_]?(SERIAL([-_]?(NUMBER|NO))?|CHARGER|CHARGE[-_]?(POINT|BOX)))[^A-Z]*$')
+      then null
+    -- the hash stands for one that is too long
+    when length(serial) > 64 then upper(encode(sha256(convert_to(serial, 'UTF8')), 'hex'))
+    else serial end;
+end $$;
 
 -- Stores a BootNotification; the first one also writes an event. Resolves the model once. Takes the serial number if
 -- the charger has none and no other charger has it.
-create function private.boot_ocpp(charger core.chargers, protocol text, boot jsonb) returns void
+create function private.boot_ocpp(charger core.chargers, link core.ocpp_links, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
-declare
-  serial constant text := private.boot_serial(boot);
 begin
-  perform private.emit_charger('charger.connected', charger)
-    from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id
-        and l.booted_at is null;
+  perform private.emit_charger('charger.connected', charger) where link.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   if charger.catalog_charger_id is null and boot ->> 'vendor' is not null and boot ->> 'model' is not null then
     perform private.identify_charger(charger, jsonb_build_object(
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   end if;
-  perform private.take_boot_serial(charger, serial);
+  perform private.take_boot_serial(charger, private.boot_serial(charger, boot), link.booted_at is null);
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
--- active registration has that number, the sessions of this one are other_registration: counts_from is infinity.
-create function private.take_boot_serial(charger core.chargers, serial text) returns void
+-- active registration has that number, the sessions of this one are other_registration: counts_from is infinity. For a
+-- charger that has a number of its own, only from then on, and only if it is the other's own number.
+create function private.take_boot_serial(charger core.chargers, serial text, is_first boolean default true)
+  returns void
 language plpgsql
 as $$
 declare
-  since timestamptz := charger.counts_from;
-  own   text        := charger.serial_number;
+  since   timestamptz := charger.counts_from;
+  earlier timestamptz := charger.counts_before;
+  own     text        := charger.serial_number;
+  before  text[]      := charger.booted_before;
+  has_own constant boolean := own is not null;
+  is_held constant boolean := charger.counts_from = 'infinity' is true;
+  former  tstzrange;
 begin
   if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
     return;
   elsif charger.brand is null then
     -- until its model is known
     null;
-  elsif not private.reserve_serial_number(charger.brand, serial, charger.id) then
-    since := 'infinity';
-  elsif own is null or since = 'infinity' or charger.booted_as is distinct from nullif(serial, own) then
+  elsif not private.reserve_serial_number(charger.brand, serial, charger.id, has_own) then
+    if not is_held then
+      earlier := case when has_own and not is_first
+                      then case when since is null then private.now() else earlier end end;
+      since := 'infinity';
+    end if;
+  elsif not has_own or is_held or is_first and serial <> own then
     own := coalesce(own, serial);
     -- both numbers are this charger's, whoever had it by one of them
-    since := greatest(private.succeed_charger(charger.brand, serial), private.succeed_charger(charger.brand, own));
+    former := private.both_spans(private.succeed_charger(charger.brand, serial, has_own),
+                                 private.succeed_charger(charger.brand, own));
+    if is_held and charger.booted_as <> serial then
+      -- what it told under the number of another one stays the other's
+      former := private.both_spans(former, tstzrange(coalesce(earlier, '-infinity'), private.now()));
+    end if;
+    since := upper(former);
+    earlier := lower(former);
+  end if;
+  if charger.brand is not null and not is_held and charger.booted_as <> serial and charger.booted_as <> own then
+    before := (array_remove(before, charger.booted_as) || charger.booted_as)[greatest(1, cardinality(before) - 18):];
   end if;
   update core.chargers h
-     set counts_from = since, serial_number = own, booted_as = nullif(serial, own)
+     set counts_from = since, counts_before = earlier, serial_number = own, booted_as = nullif(serial, own),
+         booted_before = before
    where h.partner_id = charger.partner_id and h.id = charger.id
-     and (h.counts_from, h.serial_number, h.booted_as) is distinct from (since, own, nullif(serial, own));
+     and (h.counts_from, h.counts_before, h.serial_number, h.booted_as, h.booted_before)
+         is distinct from (since, earlier, own, nullif(serial, own), before);
 end $$;
+
+-- One span over two, either of which may be none.
+create function private.both_spans(one tstzrange, other tstzrange) returns tstzrange
+language sql immutable
+return case when coalesce(isempty(one), true) then other
+            when coalesce(isempty(other), true) then one
+            else range_merge(one, other) end;
 
 -- Stores a message that belongs to no session, such as a stop of an unknown transaction without values; not over the
 -- charger's quota.
@@ -708,15 +806,15 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, private.boot_serial(l.boot)) from core.ocpp_links l
-    where charger.counts_from = 'infinity' and l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  perform private.take_boot_serial(charger, charger.booted_as)
+    where charger.counts_from = 'infinity' and charger.booted_as is not null;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
     case said ->> 'kind'
-      when 'boot' then perform private.boot_ocpp(charger, input ->> 'protocol', said -> 'boot');
+      when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then
         known := private.start_ocpp(charger, said);
         items := items || private.correct_stopped_ocpp(charger, known);
@@ -735,7 +833,8 @@ begin
     -- what else it changed: a start ends what was open at its connector, and a stop may have waited for it
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
-          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end;
+          || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
+          || private.beside_ocpp(charger, item);
     for other in select e from jsonb_array_elements(ended) e loop
       if other ->> 'external_id' = item ->> 'external_id' then
         item := other;
@@ -756,6 +855,32 @@ comment on function api.take_ocpp_messages(jsonb, jsonb) is
   'What happened at a connected charger: {charger_id, generation, protocol, mirror?, happened: [{kind: '
   'boot|start|values|stop|event|status, evidence?, …}]} (domain/charging_in/ocpp) to {ids}, the transaction ids of '
   'starts, null for others. mirror: their ids are another back office''s. Idempotent.';
+
+-- The sessions that a change of another one at their connector changes: the next, if it may begin where this one ended,
+-- and the one before, if it has no stop.
+create function private.beside_ocpp(charger core.chargers, item jsonb) returns jsonb
+language plpgsql
+as $$
+declare
+  at     constant timestamptz := item ->> 'started_at';
+  plug   constant int := item ->> 'connector';
+  beside core.ocpp_transactions;
+  items  jsonb := '[]';
+begin
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+   order by t.first_at, t.id limit 1;
+  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  select * into beside from core.ocpp_transactions t
+   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+   order by t.first_at desc, t.id desc limit 1;
+  if beside.is_over and beside.ended_at is null then
+    items := items || private.ocpp_session(charger, beside);
+  end if;
+  return items;
+end $$;
 
 -- Ends transactions of a charger without news for 48 hours by their last reading, 500 at most. One without any
 -- reading is no longer shown as charging. Returns the sessions.

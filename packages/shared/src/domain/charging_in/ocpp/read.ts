@@ -92,7 +92,8 @@ const EVENTS = ["Started", "Updated", "Ended"] as const;
 
 /** OCPP 2.0.1 says 36 letters. Some chargers send more: beyond what is stored as it is, the hash stands for it. */
 const LONGEST_ID = 256;
-const LONGEST_STORED = 110;
+/** With `@` and the ten digits of a time, for an id that is used again, it fits the 120 signs of a session's id. */
+const LONGEST_STORED = 109;
 const storedId = (transaction: string) =>
   transaction.length > LONGEST_STORED
     ? `sha256:${createHash("sha256").update(transaction).digest("hex")}`
