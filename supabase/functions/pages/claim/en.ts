@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { ClaimWords } from "./nl.ts";
 
 export const en: ClaimWords = {
@@ -37,7 +38,7 @@ export const en: ClaimWords = {
   },
   enter: {
     title: "Continue your registration",
-    text: (partner) => `This link is from ${partner}. It works once.`,
+    text: (partner) => `This link is from ${ended(partner)} It works once.`,
     submit: "Continue",
   },
   details: {

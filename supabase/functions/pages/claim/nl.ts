@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences of a claim, from its link to what can be changed after the signature, in Dutch: the original. */
 export const nl = {
   steps: ["E-mail", "Gegevens", "Aansluiting", "Vergoeding", "Laadpaal", "Machtiging"],
@@ -36,7 +37,7 @@ export const nl = {
   },
   enter: {
     title: "Ga verder met uw aanmelding",
-    text: (partner: string) => `Deze link is van ${partner}. Hij werkt één keer.`,
+    text: (partner: string) => `Deze link is van ${ended(partner)} Hij werkt één keer.`,
     submit: "Ga verder",
   },
   details: {

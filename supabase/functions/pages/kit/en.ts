@@ -1,4 +1,5 @@
 import { en as mandate } from "#shared/domain/mandate_text/en.ts";
+import { ended } from "#shared/values/sentence.ts";
 import type { KitWords } from "./nl.ts";
 
 export const en: KitWords = {
@@ -123,7 +124,6 @@ export const en: KitWords = {
     kwh: "About how many kWh do you charge in a year?",
     kwh_hint: (kwh) => `A car that charges at home often uses some ${kwh} kWh a year.`,
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
-    kwh_which: (more, less) => `Do you mean ${more} kWh or ${less} kWh? Choose below`,
     compute: "Calculate",
     a_year: (kwh) => `a year for you, at ${kwh} kWh`,
     a_year_to: (kwh, partner) => `a year to ${partner}, at ${kwh} kWh`,
@@ -173,7 +173,7 @@ export const en: KitWords = {
     agree: "I have read the mandate and I agree.",
     authority: (company) =>
       company
-        ? `I am allowed to sign on behalf of ${company}.`
+        ? `I am allowed to sign on behalf of ${ended(company)}`
         : "I am allowed to sign on behalf of the company or association.",
     submit: "Sign",
     errors: {

@@ -127,7 +127,6 @@ export const nl = {
     kwh: "Hoeveel kWh laadt u ongeveer per jaar?",
     kwh_hint: (kwh: string) => `Een auto die thuis laadt, gebruikt vaak zo'n ${kwh} kWh per jaar.`,
     kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
-    kwh_which: (more: string, less: string) => `Bedoelt u ${more} kWh of ${less} kWh? Kies hieronder`,
     compute: "Reken uit",
     a_year: (kwh: string) => `per jaar voor u, bij ${kwh} kWh`,
     a_year_to: (kwh: string, partner: string) => `per jaar naar ${partner}, bij ${kwh} kWh`,

@@ -14,10 +14,8 @@ import type { KitWords } from "./words.ts";
 export type Wishes = {
   /** For how many years, where the signatory chooses. */
   years: number | null;
-  /** The customer's estimate of kWh in a year; null if the text is not a number, or may be two numbers. */
+  /** The customer's estimate of kWh in a year; null if the text is not a number. */
   kwh: number | null;
-  /** What was typed may mean, the larger first. */
-  meant: readonly number[];
   typed: string | null;
 };
 
@@ -33,8 +31,7 @@ export function wishesOf(request: PageRequest): Wishes {
   const years = Number(c.req.query("years")) || null;
   const kept = isSecure(request) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
   const typed = c.req.query("kwh") ?? kept ?? null;
-  const meant = kwhOf(readNumber, typed ?? String(TYPICAL_KWH));
-  return { years, kwh: meant.length === 1 ? (meant[0] as number) : null, meant, typed };
+  return { years, kwh: kwhOf(readNumber, typed ?? String(TYPICAL_KWH)), typed };
 }
 
 /** Keeps the kWh that were typed for the other pages of the same link. */
@@ -113,12 +110,8 @@ const isPriced = (offer: Offer): offer is Offer & Priced =>
   offer.ere_per_kwh !== null && offer.price_per_ere_eur !== null;
 
 /** What is wrong with the customer's estimate, for the summary of the page. Nothing is asked where nothing can be estimated. */
-export function wishErrors({ words }: Frame, { kwh, meant }: Wishes, offer: Offer): Errors {
-  if (kwh !== null || !isPriced(offer)) return {};
-  const [more, less] = meant;
-  if (more === undefined || less === undefined) return { kwh: words.offer.kwh_error };
-  return { kwh: words.offer.kwh_which(ungrouped(words, more), ungrouped(words, less)) };
-}
+export const wishErrors = ({ words }: Frame, { kwh }: Wishes, offer: Offer): Errors =>
+  kwh !== null || !isPriced(offer) ? {} : { kwh: words.offer.kwh_error };
 
 /** The page of these wishes, which may have to be asked again; what was typed well is kept for the other pages. */
 export function wishedPage(request: PageRequest, page: Html, wishes: Wishes, offer: Offer): PageAnswer {
@@ -193,11 +186,11 @@ function sayKwh(sentence: (kwh: string) => string, kwh: string): Html {
   return html`${before}<span data-yield="kwh">${kwh}</span>${after}`;
 }
 
-/** The customer's own number, and which was meant where it may be two. */
+/** The customer's own number. */
 function askKwh(frame: Frame, page: string, offer: Priced & Offer, fee_pct: number, wishes: Wishes): Html {
   const { words, to, locale } = frame;
   const { offer: said } = words;
-  const { years, typed, meant } = wishes;
+  const { years, typed } = wishes;
   return html`<form method="get" action="${to(page).split("?")[0]}#offer" data-yields="${JSON.stringify(factsOf(offer, fee_pct))}">
 <input type="hidden" name="lang" value="${locale}">${years ? html`<input type="hidden" name="years" value="${years}">` : ""}
 ${textInput({
@@ -209,15 +202,8 @@ ${textInput({
   attributes: html` inputmode="decimal" maxlength="30" autocomplete="off"`,
 })}
 <button class="button second">${said.compute}</button>
-</form>
-${
-  meant.length < 2
-    ? ""
-    : html`<p class="actions">${meant.map((kwh) => html`<a class="button" href="${to(page, asQuery({ ...wishes, typed: unambiguous(kwh) }))}#offer">${ungrouped(words, kwh)} kWh</a>`)}</p>`
-}`;
+</form>`;
 }
 
 const inNumber = ({ date_locale }: KitWords, value: number) =>
   new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(value);
-const ungrouped = ({ date_locale }: KitWords, value: number) =>
-  new Intl.NumberFormat(date_locale, { useGrouping: false, maximumFractionDigits: 3 }).format(value);

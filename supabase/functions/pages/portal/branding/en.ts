@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { BrandingWords } from "./nl.ts";
 
 /** The sentences of the page about a partner's brand in English. */
@@ -31,7 +32,7 @@ export const branding: BrandingWords = {
     reply_to: "Address for replies",
   },
   hints: {
-    display_name: (name) => `As your customers know you. Leave this empty for ${name}.`,
+    display_name: (name) => `As your customers know you. Leave this empty for ${ended(name)}`,
     primary_color: "A colour code such as #0b6b4f, from your house style. Leave this empty for our green.",
     reply_to: "Replies of customers to our mail go there.",
   },

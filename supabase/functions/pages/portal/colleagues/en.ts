@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { ColleaguesWords, InvitationWords } from "./nl.ts";
 
 /** The sentences about colleagues, and about an invitation, in English. */
@@ -56,7 +57,7 @@ export const colleagues: ColleaguesWords = {
 
 export const invitation: InvitationWords = {
   title: (partner) => `Help manage ${partner}`,
-  invited: (partner, service) => `You are invited to manage ${partner} at ${service}.`,
+  invited: (partner, service) => `You are invited to manage ${partner} at ${ended(service)}`,
   for: (email) => `The invitation is for ${email}. We mail a code to that address, so that we know it is you.`,
   other:
     "Somebody is already signed in in this browser. If you continue, you will be signed in with the address of this invitation.",

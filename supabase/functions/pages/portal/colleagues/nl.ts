@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences about colleagues, and about an invitation, in Dutch: the original. */
 export const colleagues = {
   title: "Collega's",
@@ -54,7 +55,7 @@ export const colleagues = {
 
 export const invitation = {
   title: (partner: string) => `Help mee ${partner} te beheren`,
-  invited: (partner: string, service: string) => `U bent uitgenodigd om ${partner} te beheren bij ${service}.`,
+  invited: (partner: string, service: string) => `U bent uitgenodigd om ${partner} te beheren bij ${ended(service)}`,
   for: (email: string) =>
     `De uitnodiging is voor ${email}. Wij mailen daar een code naartoe, zodat wij weten dat u het bent.`,
   other:

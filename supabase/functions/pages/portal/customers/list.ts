@@ -35,7 +35,6 @@ export function customersPage(
     frame.to("/customers", { ...asked, after: last, shown: String(shown + customers.length) });
   return portalPage(frame, "/customers", who, {
     title: words.title,
-    wide: true,
     body: html`<p>${words.lead}</p>
 ${filterForm(frame, asked, now)}
 ${

@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 // What somebody brought, row by row: what would happen, the confirmation, and what then happened.
 
 import { MAX_ROWS } from "#shared/domain/import/model.ts";
@@ -136,7 +137,7 @@ export const downloadBad = signedIn(async (request) => {
   const body = bad.map((verdict): Cell[] => {
     const { label, notes } = said(request.frame, kept, verdict);
     const cells = rows[verdict.row - 1]?.cells ?? [];
-    return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].join(" ")];
+    return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].map(ended).join(" ")];
   });
   return csvFile(
     request,

@@ -16,7 +16,6 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
   const words = WORDS[frame.locale].payouts;
   return portalPage(frame, "/payouts", who, {
     title: words.title,
-    wide: payouts.length > 0 || invoices.length > 0,
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
 ${payouts.length === 0 ? html`<p>${words.nothing}</p>` : quarterTable(frame, payouts)}
