@@ -19,10 +19,11 @@ import { kindPage, onward } from "./kit/views.ts";
 import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
+import { parts } from "./parts/parts.ts";
 import { portal } from "./portal/portal.ts";
 
 /** Every way through the pages. */
-const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo];
+const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo, parts];
 
 /** Bytes of a form, and of the fields beside a file. */
 const MAX_FORM = 16 * 1024;

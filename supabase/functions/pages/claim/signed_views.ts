@@ -7,7 +7,8 @@ import { showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { asQuery, choosePeriod, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
+import { bottomBar } from "../kit/parts/bottom_bar.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
@@ -30,13 +31,14 @@ export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, docum
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}
 ${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}
-${showDocument(document, kit.lang)}
+${showDocument(document, kit.lang, true)}
 ${signed ? "" : whatElse(frame, claim)}
 <p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
-<div class="actions">
-<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>
-<a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a>
-</div>`,
+${bottomBar(
+  sumOf(frame, offer as Offer, facts.fee_pct, frame.brand?.name ?? "", wishes),
+  html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+)}
+<p><a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a></p>`,
   });
 }
 

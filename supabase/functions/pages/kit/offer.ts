@@ -180,6 +180,15 @@ function figure({ words }: Frame, { about, kwh }: Record<"about" | "kwh", string
   return html`<p class="amount"><strong data-yield="about">${about}</strong> ${sayKwh((said) => (partner === null ? a_year(said) : a_year_to(said, partner)), kwh)}</p>`;
 }
 
+/** The same at the end of the page, beside its button; nothing where nothing can be estimated. */
+export function sumOf(frame: Frame, offer: Offer, fee_pct: number, partner: string, { kwh }: Wishes): Html | "" {
+  if (!isPriced(offer) || kwh === null) return "";
+  const { a_year, a_year_to } = frame.words.offer;
+  const via = offer.payout_handler === "via_cpo_invoicing";
+  const shown = yieldOf(frame, offer, fee_pct, kwh);
+  return html`<strong data-yield="about">${shown.about}</strong> ${sayKwh((said) => (via ? a_year_to(said, partner) : a_year(said)), shown.kwh)}`;
+}
+
 /** A sentence in which the script finds the kWh. No name holds a line break. */
 function sayKwh(sentence: (kwh: string) => string, kwh: string): Html {
   const [before, after] = sentence("\n").split("\n");

@@ -79,6 +79,11 @@ function react(
     shown.after(button);
   }
 
+  // what is folded is printed too
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll(".document details")) folded.setAttribute("open", "");
+  });
+
   for (const field of document.querySelectorAll<HTMLInputElement>("input[data-group]")) {
     const size = Number(field.dataset.group);
     const inGroups = (text: string) => text.match(new RegExp(`.{1,${size}}`, "g"))?.join(" ") ?? "";
@@ -123,7 +128,7 @@ function react(
       // "3." and "3.50" may become thousands, so they show no amount yet
       const yields =
         meant === null || /^\s*\d{1,3}[.,]\d{0,2}\s*$/.test(typed) ? null : shown(estimate, meant, facts, date_locale);
-      for (const place of offer?.querySelectorAll<HTMLElement>("[data-yield]") ?? [])
+      for (const place of document.querySelectorAll<HTMLElement>("[data-yield]"))
         place.textContent = yields?.[place.dataset.yield as keyof typeof yields] ?? "–";
     });
   }

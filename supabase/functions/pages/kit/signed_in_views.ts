@@ -41,7 +41,7 @@ ${folded.length > 0 ? html`<details><summary${folded.includes(section) ? html` c
 }
 
 /** Numbers stand at the right, and text at the left. The cells of the first column name their rows. */
-type Column = {
+export type Column = {
   name: string;
   text?: boolean;
   /** The address that sorts by it, and how it is sorted now. */

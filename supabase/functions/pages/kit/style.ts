@@ -91,6 +91,9 @@ a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 .document h2 { margin: 0 0 1.25rem; font-size: 1.3rem; }
 .document h3 { margin: 1.5rem 0 .5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.0625rem; }
 .document section:first-of-type h3 { margin-top: 0; }
+.document details { margin: 0; border-top: 1px solid var(--line); }
+.document summary { padding: .35rem 0; text-decoration: none; }
+.document summary h3 { margin: 0; padding: 0; border: 0; }
 dl { margin: 0 0 1rem; }
 dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1rem; padding: .2rem 0; }
 dt { color: var(--quiet); }
@@ -288,7 +291,7 @@ td .copy { display: block; margin: .4rem 0; }
 @media (max-width: 30rem) {
   .button { padding-left: 1rem; padding-right: 1rem; }
   .document { margin: 1.25rem 0; padding: 1rem 1rem .5rem; }
-  .document h3 { margin-top: .9rem; padding-top: .9rem; }
+  .document section h3 { margin-top: .9rem; padding-top: .9rem; }
   .sheet { padding: 1rem; }
   .choices a, .choices li[aria-current] { gap: 0 .5rem; padding: .4rem .5rem; }
   dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
@@ -305,6 +308,8 @@ ${PARTS_STYLE}
   a { color: inherit; text-decoration: none; }
   .kinds li::before, .timeline li::before, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
+  .document ::details-content { content-visibility: visible; display: block; }
+  .document summary::before { content: none; }
   .scroll { overflow: visible; }
   table { min-width: 0; font-size: 9.5pt; }
   th, td { padding-left: .3rem; padding-right: .3rem; }

@@ -43,9 +43,9 @@ ${leftOut(frame, earnings)}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
 ${payouts.length === 0 ? html`<p>${words.nothing_paid(year)}</p>` : payoutRows(frame, payouts)}
 ${yearOverviews(frame, earnings)}
-${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}` : ""}
-<h2>${words.fee}</h2>
-${fees(frame, accounts)}`,
+<div class="beside">${accounts.length > 0 ? html`<section><h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}</section>` : ""}
+<section><h2>${words.fee}</h2>
+${fees(frame, accounts)}</section></div>`,
   });
 }
 

@@ -1,5 +1,6 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { empty } from "../kit/parts/empty.ts";
 import { rowList } from "../kit/parts/rows.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
 import { payoutRows } from "./earnings.ts";
@@ -25,10 +26,10 @@ export function overviewPage(frame: MijnFrame, overview: Overview): Html {
   return ownPage(frame, "", overview.email, {
     title: words.title(first || null),
     body: html`${progress.asks || !plot ? money(frame, overview) : html`<div class="beside">${money(frame, overview)}${plot}</div>`}
-${payments(frame, overview)}
 ${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
-<section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
-${accounts.length === 0 ? html`<p>${words.no_account}</p>` : progress.shown}</section>
+<div class="beside"><section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
+${accounts.length === 0 ? empty("charger", words.no_account) : progress.shown}</section>
+${payments(frame, overview)}</div>
 ${progress.asks ? plot : ""}
 ${leftOut(frame, overview)}
 ${rowList([

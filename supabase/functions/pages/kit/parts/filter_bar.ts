@@ -9,7 +9,7 @@ export type FilterChip = { href: string; label: string; count?: string; on: bool
 export function chipLinks(label: string, chips: readonly FilterChip[]): Html {
   return html`<nav class="chips" aria-label="${label}">${chips.map(
     (each) =>
-      html`<a href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <b>${each.count}</b>`}</a>`,
+      html`<a href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>`,
   )}</nav>`;
 }
 

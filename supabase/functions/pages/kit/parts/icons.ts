@@ -20,7 +20,7 @@ const STROKES = {
   plus: "M12 5v14M5 12h14",
   gear: "M12 8a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M19 5l-2 2M7 17l-2 2",
   close: "M6 6l12 12M18 6 6 18",
-  dot: "M12 12v.1",
+  dot: "M12 9a3 3 0 1 1 0 6 3 3 0 0 1 0-6z",
 } as const;
 export type IconName = keyof typeof STROKES;
 export const ICONS = Object.keys(STROKES) as IconName[];

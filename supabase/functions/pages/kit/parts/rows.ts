@@ -18,6 +18,6 @@ export type Row = {
 export function rowList(rows: readonly Row[]): Html {
   return html`<ul class="rows">${rows.map(
     ({ href, what, when, amount, chip, opens = "arrow", as }) =>
-      html`<li><a href="${href}"><span class="what"><strong>${what}</strong>${when ? html` <small>${when}</small>` : ""}</span>${amount || chip ? html` <span class="side">${amount ? html`<b>${amount}</b>` : ""} ${chip ?? ""}</span>` : ""}${as ? html`<span class="as"> ${icon(opens)}${as}</span>` : icon(opens)}</a></li>`,
+      html`<li><a href="${href}"><span class="what"><strong>${what}</strong>${when ? html` <small>${when}</small>` : ""}</span>${amount || chip ? html` <span class="side">${amount ? html`<b>${amount}</b>` : ""} ${chip ?? ""}</span>` : ""}${as ? html` <span class="as">${opens === "arrow" ? html`${as}${icon(opens)}` : html`${icon(opens)}${as}`}</span>` : icon(opens)}</a></li>`,
   )}</ul>`;
 }

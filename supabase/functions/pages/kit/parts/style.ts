@@ -23,8 +23,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .rows { margin: 0 0 1.5rem; padding: 0; list-style: none; border-top: 1px solid var(--line); }
 .area main .rows, .area main .chart { max-width: none; }
 .rows li { margin: 0; border-bottom: 1px solid var(--line); }
-.rows a { display: flex; flex-wrap: wrap; align-items: center; gap: .15rem .9rem; min-height: 3.5rem; padding: .6rem .35rem; color: var(--ink); text-decoration: none; }
-.rows a:hover { background: var(--ground); }
+.rows a { display: flex; flex-wrap: wrap; align-items: center; gap: .15rem .9rem; min-height: 3.5rem; padding: .6rem 0; color: var(--ink); text-decoration: none; }
 .rows a:hover strong { text-decoration: underline; }
 .rows .what { flex: 1 1 10rem; min-width: 0; }
 .rows strong { font-weight: 650; overflow-wrap: anywhere; }
@@ -38,8 +37,10 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .chips a { gap: .4rem; min-height: 2.75rem; padding: .2rem .9rem; border: 1.5px solid var(--line); border-radius: 1.4rem; background: var(--sheet); color: var(--ink); text-decoration: none; }
 .chips a:hover { border-color: var(--edge); }
 .chips a[aria-current] { border-color: var(--accent); background: var(--tint); color: var(--accent); font-weight: 650; }
-.chips b { color: var(--quiet); font-weight: 600; }
-.filter { margin: 0 0 1rem; }
+.chips strong { color: var(--quiet); font-weight: 600; }
+.filter { flex: 1 1 24rem; margin: 0 0 .75rem; }
+.top { display: flex; flex-wrap: wrap; gap: 0 2rem; }
+.filter + .link, .found-line { margin: 0 0 .5rem; }
 .filter .line { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
 .find { position: relative; flex: 1 1 14rem; max-width: 34rem; }
 .find .icon { position: absolute; left: .9rem; top: 50%; margin-top: -.625em; color: var(--quiet); pointer-events: none; }
@@ -49,13 +50,14 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .filter details { margin: 0; }
 .filter .field { margin-bottom: .75rem; }
 .filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .25rem; }
-@media (max-width: 40rem) { .chips { gap: .35rem; margin-bottom: .75rem; } .chips a { min-height: 2.25rem; padding: .1rem .65rem; font-size: .9375rem; } .filter { margin-bottom: .5rem; } .filter .line .button { width: auto; } .find { flex-basis: 11rem; } }
+@media (max-width: 40rem) { .chips { flex-wrap: nowrap; gap: .35rem; margin: 0 -1.25rem .5rem; padding: 3px 1.25rem; overflow-x: auto; } .chips a { flex: none; min-height: 2.5rem; padding: .1rem .65rem; font-size: .9375rem; } .top { display: block; } .filter { margin-bottom: .5rem; } .filter .line .button { width: auto; } .find { flex-basis: 11rem; } }
 
 .chart { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); margin: .75rem 0 .5rem; padding: 0; list-style: none; }
 .chart li { display: flex; flex-direction: column-reverse; min-width: 0; margin: 0; text-align: center; }
 .chart .column { display: flex; flex-direction: column-reverse; padding: 0 14%; border-bottom: 1px solid var(--edge); }
 .chart svg { display: block; width: 100%; max-width: 4.5rem; margin: 0 auto; forced-color-adjust: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .chart rect { fill: var(--accent); }
+.chart:not(:has([class^="kind"])) li:not(.chosen) rect { fill: color-mix(in srgb, var(--accent) 65%, var(--sheet)); }
 .chart svg:last-child { border-radius: 3px 3px 0 0; }
 .chart .kind-1, .chart .kind-2 { border: 1.5px solid var(--accent); }
 .chart .kind-1 rect { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
@@ -68,10 +70,10 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .chart .chosen .column { border-bottom: 3px solid var(--accent); margin-bottom: -2px; }
 .chart[tabindex] li { cursor: pointer; }
 @media (max-width: 40rem) {
-  .many { grid-auto-flow: row; gap: .15rem; }
+  .many { grid-auto-flow: row; gap: .4rem; }
   .many li { display: grid; grid-template-columns: 4.25rem 1fr 4.5rem; align-items: center; gap: .5rem; text-align: left; }
   .many .column { flex-direction: row; padding: 0; border: 0; }
-  .many .chosen .column { margin: 0; border: 0; outline: 2px solid var(--ink); outline-offset: 1px; }
+  .many .chosen .column { margin: 0; border: 0; }
   .many svg { height: 1.15rem; width: revert-layer; max-width: none; margin: 0; }
   .many .name { padding: 0; }
   .many small { display: inline; }
@@ -97,7 +99,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 @media (min-width: 48rem) { .bar { background: none; } }
 @media (max-width: 47.99rem) and (min-height: 30rem) { .bar { position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
 
-header .signed-in { position: relative; margin: 0; }
+header .signed-in { position: relative; margin: 0 -.5rem 0 0; }
 header .signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
 header .signed-in summary::before { content: none; }
 header .signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
@@ -106,6 +108,8 @@ header .signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
 .plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
 header .right { display: flex; flex: none; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { header .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
+.beside > * > h2:first-child, .beside > .money { margin-top: 0; }
+.beside > section { margin-bottom: 2rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
 .cards > * { margin: 0; }
 `.trim();

@@ -9,6 +9,7 @@ import { csvFile, workbook, XLSX } from "../../kit/download.ts";
 import { radios, textInput, tick } from "../../kit/fields.ts";
 import type { Errors, Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
@@ -149,10 +150,10 @@ ${consentTick(frame, news, "all")}
 <p>${words.file.columns_what}</p>
 <dl>${COLUMNS.map((name) => html`<div><dt><code>${headerOf(frame.locale, name)}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
 </details>
-<ul class="pages">
-<li><a href="${frame.to(ONE)}">${words.one.link}</a></li>
-<li><a href="${frame.to(INVITE)}">${words.invite.link}</a></li>
-</ul>`,
+${rowList([
+  { href: frame.to(ONE), what: words.one.link },
+  { href: frame.to(INVITE), what: words.invite.link },
+])}`,
   });
 }
 
