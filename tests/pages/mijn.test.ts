@@ -440,7 +440,7 @@ describe("§4.4 chargers of a person's own", () => {
     );
     const { id } = await world.row("select id from core.chargers where ocpp_identity = $1", identity);
     const before = await ask(mijn(world, "/chargers"));
-    expect(before.text).toContain(`het adres van de server is <code data-copy>${address}</code>`);
+    expect(before.text).toContain(`het adres van de server is <span class="secret"><code data-copy>${address}</code></span>`);
     expect(before.text).toContain("nog niet bekend: wij zoeken dat uit");
 
     const admit = async (tried: string) =>
@@ -570,7 +570,7 @@ describe("§3 a person stops sharing", () => {
       );
     }
     const page = await ask(mijn(world, "/sharing"));
-    expect(page.text).toContain("uw naam en e-mailadres zien");
+    expect(page.text).toContain("uw naam en e‑mailadres zien");
     const form = { form_token: formToken(page.text), client: id };
     expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: "x" } })).status).toBe(404);
     expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: randomUUID() } })).status).toBe(

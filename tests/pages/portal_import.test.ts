@@ -435,7 +435,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(text).toContain("Kolommen: 4 gelezen, 0 overgeslagen");
     expect(text, "the only way on").toContain('<button class="button">Lees het bestand zo</button>');
     expect((await look("Klantnaam;Huisnr\nJan;8\n")).text).toContain(
-      "Wij weten niet in welke kolom het e-mailadres staat",
+      "Wij weten niet in welke kolom het e‑mailadres staat",
     );
     expect((await confirm(page)).location, "nothing is imported before").toContain(page);
     const form = {
@@ -494,8 +494,8 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const { text: mend, bytes = new Uint8Array() } = await ask(portal(world, `${page}/mend.csv`));
     expect(mend.replace("\ufeff", "").split("\r\n").slice(0, 3)).toEqual([
       '"Naam";"E-mail";"Postcode";"Huisnummer";"Hobby";"Wat er gebeurde"',
-      `"Piet";"geen";"3818 LH";"8";"'=1+1";"Niet te lezen E-mail is geen e-mailadres."`,
-      ';"ook geen";;;"z";"Niet te lezen E-mail is geen e-mailadres."',
+      `"Piet";"geen";"3818 LH";"8";"'=1+1";"Niet te lezen. E-mail is geen e‑mailadres."`,
+      ';"ook geen";;;"z";"Niet te lezen. E-mail is geen e‑mailadres."',
     ]);
     const cells = (await readTable(bytes)).rows.map((row) => row.cells.slice(0, 5));
     expect(cells[0], "brought again, it says the same").toEqual(["Piet", "geen", "3818 LH", "8", "=1+1"]);

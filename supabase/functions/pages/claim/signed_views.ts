@@ -50,7 +50,7 @@ function whatElse(frame: ClaimFrame, claim: Claim): Html {
     (name) => name !== "company" || claim.answers?.type !== "particulier",
   ).map((name) => [name, titleOf(frame, name, claim)]);
   return html`<h2>${words.rest}</h2>
-<dl>
+<dl class="known">
 <div><dt>${words.payout}</dt><dd>${claim.iban_last4 ? words.payout_known(claim.iban_last4) : words.later}</dd></div>
 <div><dt>${words.charger}</dt><dd>${claim.charger?.name ?? words.later}</dd></div>
 </dl>

@@ -95,10 +95,9 @@ export function showOffer(
   return html`<section class="offer" aria-labelledby="offer">
 <h2 id="offer">${said.title}</h2>
 ${estimate(frame, page, fee_pct, offer, partner, wishes)}
-<dl>
-<div><dt>${said.fee}</dt><dd>${said.fee_is(percent)}</dd></div>
-<div><dt>${said.when}</dt><dd>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</dd></div>
-</dl>
+${isPriced(offer) && wishes.kwh !== null ? "" : html`<p>${said.fee}: ${said.fee_is(percent)}</p>`}
+<details><summary>${said.when}</summary>
+<p>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</p></details>
 <p>${said.read} <a href="${config.CONDITIONS_URL}">${said.conditions}</a> ${said.and} <a href="${config.PRIVACY_URL}">${said.privacy}</a>.</p>
 <details><summary>${said.who(config.SERVICE_NAME)}</summary>
 <p>${config.SERVICE_ADDRESS}<br>${said.kvk} ${config.SERVICE_KVK}<br>${said.phone} <a href="tel:${config.SERVICE_PHONE.replace(/[^\d+]/g, "")}">${config.SERVICE_PHONE}</a><br>${said.mail} <a href="mailto:${config.SUPPORT_EMAIL}">${config.SUPPORT_EMAIL}</a></p></details>
@@ -165,7 +164,9 @@ ${row(said.costs(inNumber(words, fee_pct)), "fee")}</tbody>
 </table>
 ${via ? html`<p>${said.ask_partner(partner)}</p>` : ""}
 ${askKwh(frame, page, offer, fee_pct, wishes)}
-<p class="quiet">${sayKwh((saidKwh) => said.computed(saidKwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>`;
+<details><summary>${said.how}</summary>
+<p>${sayKwh((saidKwh) => said.computed(saidKwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>
+<p>${said.fee_is(inNumber(words, fee_pct))}</p></details>`;
 }
 
 /** What the script of the page estimates with, too. */

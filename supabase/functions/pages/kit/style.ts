@@ -182,7 +182,8 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 0 3rem; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
-.funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
+.funnel li { display: grid; grid-template-columns: 10.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
+.funnel span { white-space: nowrap; }
 .funnel svg { width: 100%; height: 1.75rem; border-radius: 5px; background: var(--tint); }
 .funnel rect { fill: var(--accent); }
 .funnel small { grid-column: -2; color: var(--quiet); }
@@ -203,13 +204,12 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
 .offer, section.sheet { margin: 2rem 0; }
 div.offer { margin: 1.25rem 0; }
-.offer dl div { grid-template-columns: minmax(9rem, 34%) 1fr; padding: .4rem 0; }
-.offer dd { font-weight: 400; }
 .offer h3 { margin: 1.75rem 0 .35rem; font-size: 1.0625rem; }
 .offer form { margin: 0 0 1rem; display: grid; grid-template-columns: 9rem auto; justify-content: start; gap: 0 .75rem; }
 .offer .field { display: contents; }
 .offer form .button { justify-self: start; }
-.offer .actions { margin: 0 0 1.75rem; }
+.offer details { margin: 0; }
+.offer details + p { margin-top: .75rem; }
 .offer .field > :not(input) { grid-column: 1 / -1; }
 .sum { max-width: 28rem; margin: 0 0 1.75rem; }
 .sum tbody th { font-weight: 400; white-space: normal; }
@@ -222,7 +222,7 @@ div.offer { margin: 1.25rem 0; }
 .choices li[aria-current]::before { border: 6px solid var(--accent); }
 .choices a { text-decoration: none; }
 .choices a:hover { border-color: var(--edge); }
-.choices small { grid-column: 2; color: var(--quiet); font-size: 1rem; font-weight: 400; }
+.choices small { grid-column: 2; color: var(--quiet); font-size: .9375rem; font-weight: 400; line-height: 1.4; }
 .pages { margin: 0 0 1.75rem; padding: 0; list-style: none; }
 .pages li { margin: 0; padding: .6rem 0; border-bottom: 1px solid var(--line); }
 .pages a { display: inline-flex; align-items: center; min-height: 1.75rem; font-weight: 650; }
@@ -293,8 +293,18 @@ td .copy { display: block; margin: .4rem 0; }
   .document { margin: 1.25rem 0; padding: 1rem 1rem .5rem; }
   .document section h3 { margin-top: .9rem; padding-top: .9rem; }
   .sheet { padding: 1rem; }
-  .choices a, .choices li[aria-current] { gap: 0 .5rem; padding: .4rem .5rem; }
-  dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
+  h2 { margin-top: 1.75rem; }
+  main { padding-top: 1.25rem; padding-bottom: 1.5rem; }
+  footer { padding-top: .75rem; padding-bottom: 1rem; }
+  .sum { margin-bottom: 1.25rem; }
+  .offer, section.sheet { margin: 1.25rem 0; }
+  .choices strong { font-size: .9375rem; }
+  .known + details { margin-bottom: 0; }
+  .choices { margin: .5rem -.5rem 0; }
+  .choices a, .choices li[aria-current] { grid-template-columns: 1.5rem 1fr; gap: 0 .5rem; padding: .35rem .5rem; line-height: 1.4; }
+  .document h2 { margin-bottom: .5rem; font-size: 1.15rem; }
+  dl.known div { grid-template-columns: 8rem 1fr; }
+  dl div { grid-template-columns: 1fr; padding: .3rem 0; }
   .document dl div { grid-template-columns: 6.5rem 1fr; }
 }
 ${PARTS_STYLE}

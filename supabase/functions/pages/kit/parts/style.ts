@@ -97,17 +97,17 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .bar p { margin: 0; line-height: 1.35; }
 .bar strong { font-size: 1.25rem; }
 @media (min-width: 48rem) { .bar { background: none; } }
-@media (max-width: 47.99rem) and (min-height: 30rem) { .bar { position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
+@media (max-width: 47.99rem) and (min-height: 30rem) { .bar { margin-top: 1rem; padding: .5rem 0 .75rem; position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
 
-header .signed-in { position: relative; margin: 0 -.5rem 0 0; }
-header .signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
-header .signed-in summary::before { content: none; }
-header .signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-header .signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px rgb(0 0 0 / .14); overflow-wrap: anywhere; }
-header .signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
+.signed-in { position: relative; margin: 0 -.5rem 0 0; }
+.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
+.signed-in summary::before { content: none; }
+.signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px rgb(0 0 0 / .14); overflow-wrap: anywhere; }
+.signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
 .plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
 header .right { display: flex; flex: none; align-items: center; gap: .5rem; }
-@media (max-width: 30rem) { header .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
+@media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
 .beside > * > h2:first-child, .beside > .money { margin-top: 0; }
 .beside > section { margin-bottom: 2rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
