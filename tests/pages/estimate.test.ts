@@ -143,7 +143,9 @@ describe("contract §2 the last page before signing", () => {
     await publish("0.423457");
     const dutch = main((await read(ask, `${draft.link}/mandate`, "2500")).text);
     expect(dutch).toContain("± € 282 per jaar voor u, bij 2.500 kWh");
-    expect(dutch).toContain("Opbrengst van uw ERE € 352,20 Kosten van onze dienst (20%) \u2212 € 70,44 Voor u € 281,76");
+    expect(dutch).toContain(
+      "Opbrengst van uw ERE € 352,20 Kosten van onze dienst (20%) \u2212 € 70,44 Voor u € 281,76",
+    );
     expect(dutch).toContain("2.500 kWh × 0,332694 ERE per kWh × € 0,423457 per ERE");
     const english = main((await read(ask, `${draft.link}/mandate`, "2500", "en")).text);
     expect(english).toContain("What your ERE earn €352.20 Cost of our service (20%) \u2212 €70.44 For you €281.76");

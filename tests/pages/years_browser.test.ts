@@ -262,7 +262,6 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     { name: "years-read", go: (page, locale) => read(page, locale) },
     { name: "years-read-three", go: (page, locale) => read(page, locale, "&years=3&kwh=4000") },
     { name: "years-read-error", go: (page, locale) => read(page, locale, "&kwh=veel") },
-    { name: "years-read-which", go: (page, locale) => read(page, locale, "&kwh=1.234") },
     {
       name: "years-read-via",
       go: async (page, locale) => {

@@ -16,7 +16,7 @@ export const nl = {
     how: "U controleert uw gegevens, kiest waar het geld heen gaat en ondertekent een machtiging. Dat duurt ongeveer vijf minuten. U kunt tussendoor stoppen en later verdergaan.",
     need: "Houd dit bij de hand:",
     needed: [
-      "uw e‑mail, voor een code",
+      "uw e-⁠mail, voor een code",
       "uw energierekening, als u de EAN-code wilt controleren",
       "uw rekeningnummer (IBAN)",
       "merk en model van uw laadpaal",
@@ -233,7 +233,7 @@ export const nl = {
   },
   conflict: {
     title: "Deze aanmelding kan niet doorgaan",
-    text: "Uw e‑mailadres of uw aansluiting is al op een andere manier bij ons aangemeld. Er is nu niets veranderd.",
+    text: "Uw e-⁠mailadres of uw aansluiting is al op een andere manier bij ons aangemeld. Er is nu niets veranderd.",
     help: "Heeft u al een account bij ons? Log dan daar in. Denkt u dat dit niet klopt? Mail ons, dan zoeken wij het uit.",
     sign_in: "Inloggen",
   },
@@ -255,7 +255,7 @@ export const nl = {
   },
   unsubscribed: {
     title: "U krijgt geen berichten meer",
-    text: "Dat hebben wij vastgelegd. Wij nodigen u niet meer uit op dit e‑mailadres.",
+    text: "Dat hebben wij vastgelegd. Wij nodigen u niet meer uit op dit e-⁠mailadres.",
   },
 };
 

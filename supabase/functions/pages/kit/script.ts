@@ -196,7 +196,9 @@ function react(
 /** In a language, at an address that changes with it: a page never meets the script of another version. */
 function scriptIn(locale: Locale): { text: string; path: string } {
   const { script, date_locale } = WORDS[locale];
-  const text = `(${react})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy")))].join()});`;
+  // without its indentation and the lines of its comments
+  const source = String(react).replace(/^\s*(?:\/\/.*\n|\/\*\*.*\*\/\n)?/gm, "");
+  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy")))].join()});`;
   const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
   return { text, path: `/page.js?lang=${locale}&v=${version}` };
 }

@@ -42,9 +42,9 @@ ${listening(frame, chargers, typed.get("identity"))}
     : ""
 }
 ${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, model_unknown.includes(charger.id) ? modelForm(frame, charger, models, { typed, errors }) : ""))}</div>`}
-<h2>${words.what_mid}</h2>
-<p>${words.mid_means}</p>
-${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
+<div class="beside"><section><h2>${words.what_mid}</h2>
+<p>${words.mid_means}</p></section>
+<section>${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
 ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}` : ""}
 ${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
 ${
@@ -56,7 +56,7 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
     : ""
-}`,
+}</section></div>`,
   });
 }
 

@@ -4,7 +4,7 @@ import type { MijnWords } from "./nl.ts";
 export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
-    which: "Use the e‑mail address at which you receive our mail.",
+    which: "Use the e-⁠mail address at which you receive our mail.",
     signatory:
       "Did you sign a mandate through your charging company? Then sign in with a code. You need no account for that.",
   },
@@ -258,7 +258,7 @@ export const en: MijnWords = {
     title: "Your account number",
     now: (last4, cpo) => `The money for what you charge at ${cpo} goes to the account that ends in ${last4}.`,
     none: (cpo) => `We do not know yet where to send the money for what you charge at ${ended(cpo)}`,
-    why_code: "To change your account number you need a code, which we will e‑mail to you. That way we know it is you.",
+    why_code: "To change your account number you need a code, which we will e-⁠mail to you. That way we know it is you.",
     iban: "IBAN",
     hint: (cpo) => `For the money from what you charge at ${ended(cpo)} For example NL91 ABNA 0417 1643 00`,
     wrong: "This is not a valid IBAN. Check the number",
@@ -320,7 +320,7 @@ export const en: MijnWords = {
     with: (partner) => `You share with ${partner}`,
     since: (partner, month) => `You came to us through ${ended(partner)} From ${month} on, ${partner} sees:`,
     named: [
-      "your name, address, e‑mail address and phone number",
+      "your name, address, e-⁠mail address and phone number",
       "how far along you are: mandate, registration and charger",
     ],
     unnamed: ["your town, without your name", "whether your mandate is in force, and which charger you have"],
@@ -329,7 +329,7 @@ export const en: MijnWords = {
     customer_of: (cpo) => `You are a customer of ${cpo}`,
     cpo_sees: (cpo) => `${cpo} registered you with us, and sees:`,
     cpo: [
-      "your name, e‑mail address, address and EAN code",
+      "your name, e-⁠mail address, address and EAN code",
       "whether your mandate is in force, and the mandate itself",
       "which charger you have",
       "what you charge each month, because the company itself tells us",

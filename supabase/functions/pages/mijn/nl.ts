@@ -4,7 +4,7 @@ export const nl = {
   sign_in: {
     why: (service: string) =>
       `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${ended(service)}`,
-    which: "Log in met het e‑mailadres waarop u onze mail krijgt.",
+    which: "Log in met het e-⁠mailadres waarop u onze mail krijgt.",
     signatory:
       "Heeft u via uw laadpaalbedrijf een machtiging getekend? Log dan in met een code. U heeft daarvoor geen account nodig.",
   },
@@ -333,14 +333,14 @@ export const nl = {
     nobody: "U deelt niets met een bedrijf.",
     with: (partner: string) => `U deelt met ${partner}`,
     since: (partner: string, month: string) => `U kwam via ${partner} bij ons. Vanaf ${month} ziet ${partner}:`,
-    named: ["uw naam, adres, e‑mailadres en telefoonnummer", "hoe ver u bent: machtiging, registratie en laadpaal"],
+    named: ["uw naam, adres, e-⁠mailadres en telefoonnummer", "hoe ver u bent: machtiging, registratie en laadpaal"],
     unnamed: ["uw woonplaats, zonder uw naam", "of uw machtiging geldt, en welke laadpaal u heeft"],
     sums: "wat al zijn klanten samen laden en opbrengen",
     not: (partner: string) => `${partner} ziet niet wanneer u laadt, en niet wat u verdient.`,
     customer_of: (cpo: string) => `U bent klant van ${cpo}`,
     cpo_sees: (cpo: string) => `${cpo} meldde u bij ons aan, en ziet:`,
     cpo: [
-      "uw naam, e‑mailadres, adres en EAN-code",
+      "uw naam, e-⁠mailadres, adres en EAN-code",
       "of uw machtiging geldt, en de machtiging zelf",
       "welke laadpaal u heeft",
       "wat u per maand laadt, want dat geeft het bedrijf zelf aan ons door",

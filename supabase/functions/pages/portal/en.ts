@@ -13,7 +13,7 @@ import { en as uploads } from "./uploads/en.ts";
 export const en: PortalWords = {
   sign_in: {
     why: (service) => `Here you see the customers you brought to ${service}, and what you earn from them.`,
-    which: "Sign in with the e‑mail address at which you were invited.",
+    which: "Sign in with the e-⁠mail address at which you were invited.",
   },
   menu: {
     label: "Your pages",
@@ -29,7 +29,7 @@ export const en: PortalWords = {
   signed_in: (email, partner) => `You are signed in as ${email}, for ${ended(partner)}`,
   not_theirs: {
     title: "You do not manage a partner",
-    why: "You are signed in, but with this e‑mail address you do not manage a partner, or no longer do. Ask a colleague to invite you, or sign in with another e‑mail address.",
+    why: "You are signed in, but with this e-⁠mail address you do not manage a partner, or no longer do. Ask a colleague to invite you, or sign in with another e-⁠mail address.",
   },
 
   other_partner: {

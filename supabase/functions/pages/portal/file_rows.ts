@@ -40,6 +40,7 @@ export function kindLinks<Row>(
     label: name,
     count: inNumbers(frame, of.length),
     on: kind === show,
+    kind: kind ?? "all",
   });
   return chipLinks(label, [
     link(null, WORDS[frame.locale].bring.table.all, rows),

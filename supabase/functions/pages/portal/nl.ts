@@ -12,7 +12,7 @@ import { nl as uploads } from "./uploads/nl.ts";
 export const nl = {
   sign_in: {
     why: (service: string) => `Hier ziet u de klanten die u bij ${service} heeft aangebracht, en wat dat u oplevert.`,
-    which: "Log in met het e‑mailadres waarop u bent uitgenodigd.",
+    which: "Log in met het e-⁠mailadres waarop u bent uitgenodigd.",
   },
   menu: {
     label: "Uw pagina's",
@@ -28,7 +28,7 @@ export const nl = {
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${ended(partner)}`,
   not_theirs: {
     title: "U beheert geen partner",
-    why: "U bent ingelogd, maar met dit e‑mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e‑mailadres.",
+    why: "U bent ingelogd, maar met dit e-⁠mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e-⁠mailadres.",
   },
 
   other_partner: {

@@ -2,14 +2,14 @@ import type { Html } from "../frame.ts";
 import { html } from "../html.ts";
 import { icon } from "./icons.ts";
 
-/** A choice of a list by one click, with how many it leaves where that is known. */
-export type FilterChip = { href: string; label: string; count?: string; on: boolean };
+/** A choice of a list by one click, with how many it leaves where that is known. `kind` says how they stand. */
+export type FilterChip = { href: string; label: string; count?: string; on: boolean; kind?: string };
 
 /** Chips that choose, each a link. */
 export function chipLinks(label: string, chips: readonly FilterChip[]): Html {
   return html`<nav class="chips" aria-label="${label}">${chips.map(
     (each) =>
-      html`<a href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>`,
+      html`<a${each.kind ? html` class="${each.kind}"` : ""} href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>`,
   )}</nav>`;
 }
 

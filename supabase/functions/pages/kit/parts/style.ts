@@ -33,13 +33,17 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .rows a > .icon, .rows .as { color: var(--quiet); }
 .rows .as { display: inline-flex; align-items: center; gap: .35rem; color: var(--accent); font-size: .9375rem; font-weight: 600; }
 
+@media (max-width: 40rem) { .rows a:has(.side) .what { flex-basis: 100%; } .rows .side { flex: 1; justify-content: flex-start; } }
+
 .chips { flex-wrap: wrap; gap: .5rem; margin: 0 0 1rem; }
 .chips a { gap: .4rem; min-height: 2.75rem; padding: .2rem .9rem; border: 1.5px solid var(--line); border-radius: 1.4rem; background: var(--sheet); color: var(--ink); text-decoration: none; }
 .chips a:hover { border-color: var(--edge); }
 .chips a[aria-current] { border-color: var(--accent); background: var(--tint); color: var(--accent); font-weight: 650; }
+.chips .check[aria-current] { border-color: var(--wait); background: var(--wait-tint); color: var(--wait); }
+.chips .bad[aria-current] { border-color: var(--wrong); background: var(--wrong-tint); color: var(--wrong); }
 .chips strong { color: var(--quiet); font-weight: 600; }
 .filter { flex: 1 1 24rem; margin: 0 0 .75rem; }
-.top { display: flex; flex-wrap: wrap; gap: 0 2rem; }
+.top { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 2rem; }
 .filter + .link, .found-line { margin: 0 0 .5rem; }
 .filter .line { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
 .find { position: relative; flex: 1 1 14rem; max-width: 34rem; }
@@ -110,6 +114,6 @@ header .right { display: flex; flex: none; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
 .beside > * > h2:first-child, .beside > .money { margin-top: 0; }
 .beside > section { margin-bottom: 2rem; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; }
-.cards > * { margin: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
+.cards > .sheet { margin: 0; }
 `.trim();

@@ -39,7 +39,7 @@ export const branding: BrandingWords = {
   errors: {
     display_name: "Enter a name of at most 120 characters",
     primary_color: "A colour code looks like #0b6b4f",
-    reply_to: "Enter an e‑mail address, such as name@company.com",
+    reply_to: "Enter an e-⁠mail address, such as name@company.com",
   },
   submit: "Save",
   try: "Preview first",

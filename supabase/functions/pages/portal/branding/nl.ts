@@ -37,7 +37,7 @@ export const branding = {
   errors: {
     display_name: "Vul een naam in van hoogstens 120 tekens",
     primary_color: "Een kleurcode ziet eruit als #0b6b4f",
-    reply_to: "Vul een e‑mailadres in, zoals naam@bedrijf.nl",
+    reply_to: "Vul een e-⁠mailadres in, zoals naam@bedrijf.nl",
   },
   submit: "Bewaar",
   try: "Bekijk eerst",

@@ -26,7 +26,7 @@ export const colleagues: ColleaguesWords = {
   hint: "Your colleague gets a mail with a link that works for seven days. Anyone invited before gets a new one; the old one then stops working.",
   submit: "Mail the invitation",
   errors: {
-    email: "Enter an e‑mail address, such as name@company.com",
+    email: "Enter an e-⁠mail address, such as name@company.com",
     there: "This colleague can already sign in here",
     limit: "You have invited many colleagues today. Try again tomorrow",
   },
@@ -68,7 +68,7 @@ export const invitation: InvitationWords = {
   accept: "Accept the invitation",
   used: {
     title: "This invitation has already been used",
-    text: "Was that you? Then sign in with the e‑mail address at which you were invited.",
+    text: "Was that you? Then sign in with the e-⁠mail address at which you were invited.",
   },
   withdrawn: {
     title: "This invitation no longer works",
@@ -80,7 +80,7 @@ export const invitation: InvitationWords = {
   },
   elsewhere: {
     title: "You already manage another partner",
-    text: "With one e‑mail address you can manage one partner. Ask for an invitation at another address, or stop managing the other partner first: then this invitation works after all.",
+    text: "With one e-⁠mail address you can manage one partner. Ask for an invitation at another address, or stop managing the other partner first: then this invitation works after all.",
   },
   sign_in: "To the sign-in page",
 };

@@ -9,7 +9,7 @@ export const customers: typeof customersNl = {
   status: "Status",
   since: (month) => `customer since ${month}`,
   search: "Search",
-  search_hint: "By name, e‑mail address, phone number or reference",
+  search_hint: "By name, e-⁠mail address, phone number or reference",
   more_filters: "More choices",
   city: "Town",
   mandate: "Mandate",

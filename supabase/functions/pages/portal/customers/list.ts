@@ -125,6 +125,7 @@ function customerRows(frame: PortalFrame, customers: readonly Customer[]): Html 
   const words = WORDS[frame.locale].customers;
   const many = <Value>(of: (each: Customer) => Value) => new Set(customers.map(of)).size > 1;
   const sources = many(({ source }) => source);
+  const chargers = many((each) => nameOfCharger(frame, each));
   return rowList(
     customers.map((each) => ({
       href: frame.to(`/customers/${each.customer_ref}`),
@@ -134,7 +135,7 @@ function customerRows(frame: PortalFrame, customers: readonly Customer[]): Html 
         each.city,
         words.since(longMonth(each.attached_month, frame.words)),
         sources ? words.sources[each.source] : null,
-        each.charger_count > 0 ? nameOfCharger(frame, each) : null,
+        each.charger_count > 0 && chargers ? nameOfCharger(frame, each) : null,
         each.external_ref,
       ]
         .filter(Boolean)
