@@ -216,6 +216,33 @@ describe.skipIf(noBrowser)(
         expect(await below()).toBe(false);
       }));
 
+    test("a list begins at most 200 px below its heading on a desk, and 260 on a phone; no page is narrower than another", () =>
+      onPage({}, async (page) => {
+        await lend(page, await portalBrowser(world, full));
+        const widths = new Set<number | undefined>();
+        for (const [width, most] of [
+          [1280, 200],
+          [390, 260],
+        ] as const) {
+          await page.setViewportSize({ width, height: 844 });
+          for (const path of ["/customers", "/drafts"]) {
+            await page.goto(portal(world, path));
+            await page.evaluate(() => document.fonts.ready);
+            const [heading, row] = [page.locator("h1"), page.locator(".rows li, tbody tr").first()];
+            const [above, below] = [await heading.boundingBox(), await row.boundingBox()];
+            const far = (below?.y ?? 0) - (above?.y ?? 0) - (above?.height ?? 0);
+            expect(far, `${path}, ${width} px wide`).toBeLessThanOrEqual(most);
+          }
+        }
+        await page.setViewportSize({ width: 1280, height: 844 });
+        await lend(page, await portalBrowser(world, empty));
+        for (const path of ["", "/payouts", "/settings", "/drafts"]) {
+          await page.goto(portal(world, path));
+          widths.add((await page.locator("main").boundingBox())?.width);
+        }
+        expect([...widths]).toHaveLength(1);
+      }));
+
     test("axe finds nothing where a sign-up is ticked, and by keyboard the buttons are next after it", () =>
       walk(async (page, lang) => {
         // style sheets alone do it

@@ -35,23 +35,25 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 
 @media (max-width: 40rem) { .rows a:has(.side) .what { flex-basis: 100%; } .rows .side { flex: 1; justify-content: flex-start; } }
 
-.chips { flex-wrap: wrap; gap: .5rem; margin: 0 0 1rem; }
+.chips { flex-wrap: wrap; gap: .5rem; margin: 0 0 .75rem; }
 .chips a { gap: .4rem; min-height: 2.75rem; padding: .2rem .9rem; border: 1.5px solid var(--line); border-radius: 1.4rem; background: var(--sheet); color: var(--ink); text-decoration: none; }
 .chips a:hover { border-color: var(--edge); }
 .chips a[aria-current] { border-color: var(--accent); background: var(--tint); color: var(--accent); font-weight: 650; }
 .chips .check[aria-current] { border-color: var(--wait); background: var(--wait-tint); color: var(--wait); }
 .chips .bad[aria-current] { border-color: var(--wrong); background: var(--wrong-tint); color: var(--wrong); }
 .chips strong { color: var(--quiet); font-weight: 600; }
-.filter { flex: 1 1 24rem; margin: 0 0 .75rem; }
+.area h1 { margin-bottom: .75rem; }
+.filter { display: flex; flex: 1 1 24rem; flex-wrap: wrap; align-items: center; gap: 0 1rem; margin: 0 0 .35rem; }
 .top { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 2rem; }
-.filter + .link, .found-line { margin: 0 0 .5rem; }
-.filter .line { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
+.found-line { margin: 0 0 .25rem; }
+.filter .line { display: flex; flex: 1 1 22rem; max-width: 42rem; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
 .find { position: relative; flex: 1 1 14rem; max-width: 34rem; }
 .find .icon { position: absolute; left: .9rem; top: 50%; margin-top: -.625em; color: var(--quiet); pointer-events: none; }
 input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .find ::placeholder { color: var(--quiet); opacity: 1; }
 .filter .line .button { min-height: 2.75rem; padding: .35rem 1.1rem; }
 .filter details { margin: 0; }
+.filter [open] { flex-basis: 100%; }
 .filter .field { margin-bottom: .75rem; }
 .filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .25rem; }
 @media (max-width: 40rem) { .chips { flex-wrap: nowrap; gap: .35rem; margin: 0 -1.25rem .5rem; padding: 3px 1.25rem; overflow-x: auto; } .chips a { flex: none; min-height: 2.5rem; padding: .1rem .65rem; font-size: .9375rem; } .top { display: block; } .filter { margin-bottom: .5rem; } .filter .line .button { width: auto; } .find { flex-basis: 11rem; } }
@@ -93,6 +95,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 
 .secret { display: flex; align-items: stretch; max-width: 42rem; margin: .25rem 0; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); }
 .secret code { flex: 1; min-width: 0; padding: .6rem .9rem; align-self: center; }
+td details { margin: 0; }
 .copy { display: inline-flex; align-items: center; justify-content: center; gap: .35rem; flex: none; min-width: 2.75rem; min-height: 2.75rem; padding: .25rem .6rem; border: 1.5px solid var(--edge); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: .9375rem; font-weight: 650; cursor: pointer; }
 .secret .copy { border: 0; border-left: 1px solid var(--line); border-radius: 0 7px 7px 0; }
 .copy:hover { color: var(--accent-strong); background: var(--tint); }
@@ -116,4 +119,5 @@ header .right { display: flex; flex: none; align-items: center; gap: .5rem; }
 .beside > section { margin-bottom: 2rem; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
+.link .icon { margin-right: .4rem; }
 `.trim();

@@ -6,6 +6,7 @@ import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
@@ -49,7 +50,7 @@ ${waysOn(words.pages, [
   ...(after ? [{ href: frame.to("/customers", asked), label: words.first }] : []),
   ...(more_after ? [{ href: pageAfter(more_after), label: customers.length === 0 ? words.go_on : words.next }] : []),
 ])}
-${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`}</div>
+${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="link" href="${frame.to("/customers.csv", asked)}">${icon("csv")} ${filtered ? words.download_found : words.download}</a></p>`}</div>
 <p class="quiet">${words.lead}</p>`,
   });
 }
@@ -150,7 +151,11 @@ function stateChip(frame: PortalFrame, { is_active, registration_status }: Custo
   const words = WORDS[frame.locale].customers;
   if (!is_active) return chip("stopped", words.not_signed);
   if (!registration_status) return chip("done", words.signed);
-  return chip(STATES[registration_status], words.registrations[registration_status], { status: registration_status });
+  return registrationChip(frame, registration_status);
+}
+
+export function registrationChip(frame: PortalFrame, status: keyof typeof STATES): Html {
+  return chip(STATES[status], WORDS[frame.locale].customers.registrations[status], { status });
 }
 const STATES = { concept: "quiet", ingediend: "way", goedgekeurd: "done", afgekeurd: "stopped" } as const;
 

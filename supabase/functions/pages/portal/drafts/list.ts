@@ -5,6 +5,7 @@ import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { type Column, inNumbers, newsOf, type TableCell, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
@@ -64,7 +65,7 @@ ${waysOn(words.pages, [
   ...(after ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
   ...(more_after ? [{ href: frame.to("/drafts", { ...asked, after: more_after }), label: words.go_on }] : []),
 ])}
-<p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${filtered ? words.download_found : words.download}</a></p></div>
+<p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${icon("csv")} ${filtered ? words.download_found : words.download}</a></p></div>
 <p class="quiet">${words.lead}</p>`,
   });
 }

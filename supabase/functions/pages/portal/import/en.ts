@@ -196,6 +196,7 @@ export const en: ImportWords = {
     no_email: "no e-mail address",
     outcome: "What happened",
     link: "Link",
+    show_link: "Show the link",
     pages: "Pages",
     page: (page) => `Page ${page}`,
     drafted: "Will be signed up",

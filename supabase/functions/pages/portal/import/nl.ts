@@ -203,6 +203,7 @@ export const nl = {
     no_email: "geen e-mailadres",
     outcome: "Wat er gebeurde",
     link: "Link",
+    show_link: "Toon de link",
     pages: "Bladzijden",
     page: (page: string) => `Bladzijde ${page}`,
     drafted: "Wordt aangemeld",

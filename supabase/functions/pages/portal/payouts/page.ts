@@ -5,6 +5,7 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
@@ -22,7 +23,7 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
 ${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
-${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${words.download}</a></p>`}
+${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
 <h2>${words.invoices}</h2>
 ${
