@@ -54,12 +54,15 @@ function summary(frame: PortalFrame, start: StartAndPayouts, { months }: Figures
   const { start: words } = WORDS[locale];
   const { won, won_before } = start.period;
   const [from, before] = year ? [String(year), String(year - 1)] : [today.slice(0, 7), monthBefore(today.slice(0, 7))];
-  const name = year ? before : longMonth(`${before}-01`, frame.words);
+  const month = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
+  const name = year ? before : month.format(new Date(`${before}-01`));
   const sumOf = (prefix: string, of: "kwh" | "ere_credits") =>
     months.filter(({ month }) => month.startsWith(prefix)).reduce((all, each) => all + each[of], 0);
   const change = (now: number, then: number, said: (value: number) => string) =>
     now === then
-      ? words.period.same(name)
+      ? now === 0
+        ? null
+        : words.period.same(name)
       : now > then
         ? words.period.more(said(now - then), name)
         : words.period.less(said(then - now), name);
