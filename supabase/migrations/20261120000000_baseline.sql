@@ -20712,8 +20712,9 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is {drafts, '
-  'customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. iban_wrong: the '
+  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
+  '{drafts, customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. '
+  'iban_wrong: the '
   'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
@@ -21040,7 +21041,8 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
-  'model_unknown, models}. delivered: for each charger when its last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'model_unknown, models}. delivered: for each charger when its last kWh came, and from which source. mid_unknown: '
+  'ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
   'connected and did not tell their model. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
@@ -21520,8 +21522,8 @@ comment on function private.own_balance() is
   'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
 -- What closing the account means: {balance_eur, accounts, mandated, managed_alone, lost_kwh, month, month_kwh,
--- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their registration were approved first. month_kwh,
--- of this month, is lost in any case.
+-- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their
+-- registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$
@@ -21904,7 +21906,8 @@ as $$
                                              'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
                                              'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
                                              order by l.arrival desc, l.part_id), '[]')
-    from (select d.partner_id, d.account_id, d.line_id as paid_line, case when d.line_id is not null then l.id end as id, d.part_id,
+    from (select d.partner_id, d.account_id, d.line_id as paid_line,
+                 case when d.line_id is not null then l.id end as id, d.part_id,
           case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
             from private.own_account_rows() a
@@ -21927,7 +21930,8 @@ as $$
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
-  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a '
+  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that '
+  'settles with them has a part_id and the CPO''s name, any other a '
   'line_id. Definer, as private.own_accounts.';
 
 create function private.own_overviews() returns json

@@ -91,7 +91,7 @@ export function inNumbers({ words }: OwnFrame, value: number, digits = 0): strin
 }
 
 /** A number as short as a column has room for: 12K for more than four digits. */
-export function inShort({ words }: OwnFrame, value: number): string {
+function inShort({ words }: OwnFrame, value: number): string {
   return new Intl.NumberFormat(words.date_locale, {
     ...(value >= 10_000 ? { notation: "compact" } : {}),
     maximumFractionDigits: value > 0 && value < 10 ? 1 : 0,

@@ -113,6 +113,7 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is {drafts, '
-  'customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. iban_wrong: the '
+  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
+  '{drafts, customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. '
+  'iban_wrong: the '
   'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';

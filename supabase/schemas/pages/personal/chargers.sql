@@ -89,7 +89,8 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
-  'model_unknown, models}. delivered: for each charger when its last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'model_unknown, models}. delivered: for each charger when its last kWh came, and from which source. mid_unknown: '
+  'ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
   'connected and did not tell their model. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json

@@ -8,8 +8,8 @@ comment on function private.own_balance() is
   'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
 -- What closing the account means: {balance_eur, accounts, mandated, managed_alone, lost_kwh, month, month_kwh,
--- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their registration were approved first. month_kwh,
--- of this month, is lost in any case.
+-- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their
+-- registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$

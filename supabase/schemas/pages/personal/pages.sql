@@ -179,7 +179,8 @@ as $$
                                              'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
                                              'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
                                              order by l.arrival desc, l.part_id), '[]')
-    from (select d.partner_id, d.account_id, d.line_id as paid_line, case when d.line_id is not null then l.id end as id, d.part_id,
+    from (select d.partner_id, d.account_id, d.line_id as paid_line,
+                 case when d.line_id is not null then l.id end as id, d.part_id,
           case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
             from private.own_account_rows() a
@@ -202,7 +203,8 @@ as $$
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
-  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a '
+  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that '
+  'settles with them has a part_id and the CPO''s name, any other a '
   'line_id. Definer, as private.own_accounts.';
 
 create function private.own_overviews() returns json

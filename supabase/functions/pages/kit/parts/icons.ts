@@ -1,4 +1,3 @@
-import type { Html } from "../frame.ts";
 import { html } from "../html.ts";
 
 /** Strokes of our own on a field of 24. */
@@ -26,7 +25,7 @@ export type IconName = keyof typeof STROKES;
 export const ICONS = Object.keys(STROKES) as IconName[];
 
 /** Decoration beside a word: its size is its own, so that it stays small where the style sheet is blocked. */
-export const icon = (name: IconName): Html =>
+export const icon = (name: IconName): ReturnType<typeof html> =>
   html`<svg class="icon" width="20" height="20" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="${STROKES[name]}"/></svg>`;
 
 /** The mark of the service as a file: the leaf with a bolt. */
