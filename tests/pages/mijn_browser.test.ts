@@ -61,6 +61,7 @@ describe.skipIf(noBrowser)(
           await menu.getByRole("link", { name }).click();
           expect(await widest(), name).toBeLessThanOrEqual(320);
         }
+        await page.locator(".signed-in summary").click();
         await page.getByRole("button", { name: "Log uit" }).click();
         expect(await page.getByRole("status").textContent()).toBe("U bent uitgelogd.");
         await page.goBack();

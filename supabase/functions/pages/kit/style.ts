@@ -21,7 +21,7 @@ body {
 .area main :is(h1, h2, h3, p, ul, ol, dl, .panel, .status, .field, .pair, fieldset, .errors, .document) { max-width: 42rem; }
 .area main .figures { max-width: none; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
-header { display: flex; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
+header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
 footer { margin-top: auto; padding-top: 1.5rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; }

@@ -113,7 +113,7 @@ td details { margin: 0; }
 .signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px color-mix(in srgb, var(--ink) 16%, transparent); overflow-wrap: anywhere; }
 .signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
 .plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
-header .right { display: flex; flex: none; align-items: center; gap: .5rem; }
+header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
 .beside > * > h2:first-child, .beside > .money { margin-top: 0; }
 .beside > section { margin-bottom: 2rem; }
