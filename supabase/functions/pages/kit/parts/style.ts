@@ -114,6 +114,7 @@ td details { margin: 0; }
 .signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
 .plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
 header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
+@media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
 .beside > * > h2:first-child, .beside > .money { margin-top: 0; }
 .beside > section { margin-bottom: 2rem; }
