@@ -759,6 +759,13 @@ as $$
    from generate_series(0, 9) i
 $$;
 
+-- What a row says of mail that failed: when and why, or neither.
+create function private.is_mail_failure(at timestamptz, reason text) returns boolean
+language sql immutable
+return at is null and reason is null
+    or at is not null and reason is not null
+       and reason in ('unknown_address', 'mailbox_full', 'refused', 'given_up');
+
 -- supabase/schemas/access/tenancy/tables.sql
 
 create table core.partners (
@@ -921,6 +928,7 @@ create table core.oauth_clients (
   scopes            text[]      not null default '{}',
   return_url        text,
   tokens_valid_from timestamptz not null default '-infinity',
+  last_used_at      timestamptz,
   disabled_at       timestamptz,
   created_at        timestamptz not null default private.now(),
   redirect_uris     text[]      not null default '{}',
@@ -940,6 +948,8 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never '
   'stored. Never deleted: disabled.';
+comment on column core.oauth_clients.last_used_at is
+  'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
 comment on column core.oauth_clients.tokens_valid_from is
@@ -1372,10 +1382,13 @@ create table core.signatories (
   full_name  text not null,
   email      text,
   phone      text,
+  mail_failed_at     timestamptz,
+  mail_failed_reason text,
   constraint signatories_pkey primary key (partner_id, account_id),
   constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is
@@ -1386,6 +1399,21 @@ create index signatories_words
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
+-- serves: the customers of a partner's clients whom mail does not reach
+create index signatories_mail_failed on core.signatories (partner_id) where mail_failed_at is not null;
+comment on column core.signatories.mail_failed_at is
+  'When mail to them failed, as core.drafts.mail_failed_at. Null again with another address too.';
+-- another address is not to blame for what the old one did
+create function private.forget_failed_mail() returns trigger
+language plpgsql
+as $$
+begin
+  new.mail_failed_at := null;
+  new.mail_failed_reason := null;
+  return new;
+end $$;
+create trigger forget_failed_mail before update of email on core.signatories for each row
+  when (new.email is distinct from old.email) execute function private.forget_failed_mail();
 select private.enable_tenant_policy('core.signatories', 'select, insert, update');
 
 create table core.account_counts (
@@ -1517,6 +1545,8 @@ create table core.drafts (
   progress        jsonb       not null default '{}',
   conflict_reason text,
   reminders_sent  int         not null default 0,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   rehearsal_id    uuid,
   rehearsal_until timestamptz,
   user_id         uuid,
@@ -1534,6 +1564,7 @@ create table core.drafts (
   constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided',
                                                            'no_address', 'failed')),
+  constraint drafts_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
@@ -1541,6 +1572,8 @@ comment on table core.drafts is
   'after expiry. Once active it stays beside the account.';
 comment on column core.drafts.locale is
   'The language chosen for the customer; null means the partner''s (core.partners.locale).';
+comment on column core.drafts.mail_failed_at is
+  'When a mail to its customer was refused, came back or was given up. Null again once a later mail was taken.';
 comment on column core.drafts.progress is
   'What the customer typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, '
   'return_url}. The IBAN is encrypted. Emptied once active.';
@@ -1696,21 +1729,28 @@ create table core.mandate_links (
   locale          text,
   validity_years  int,
   return_url      text,
+  mailed          boolean     not null default false,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
   constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id)
       references core.connections (partner_id, id, owner_id),
+  constraint mandate_links_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the '
   'SHA-256 of 256 random bits.';
+comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.mailed is
+  'Whether we mail it to the signatory; otherwise whoever asked for it has it.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection
@@ -3633,10 +3673,10 @@ create table core.events (
     'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered',
         'account.months_rejected',
     'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked',
-        'mandate.expired',
+        'mandate.expired', 'mandate.mail_failed',
     'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired',
-        'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+        'draft.conflict', 'draft.mail_failed', 'customer.sharing_ended', 'ere.sold',
     'ere.sale_reversed', 'charging.parked', 'charging.evidence_over_quota', 'ocpi.pull_failed', 'payout.approved',
         'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );
@@ -3807,15 +3847,16 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'bounced', 'nobody',
+                                                              'dropped'))
 );
 comment on table core.mail_outbox is
   'Every mail, once for each cause. The sandbox captures it and never sends it. Its content has personal data, codes '
   'and live links: it is deleted once sent, the row after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, '
-  'deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out '
-  'since. Never sent; its content is not stored.';
+  'bounced: it was sent, and a report says that it did not arrive. nobody: for an address without a login, so that the '
+  'answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the '
+  'address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
   'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale. unsubscribe_url '
   'also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
@@ -3830,7 +3871,9 @@ select private.enable_tenant_policy('core.mail_outbox', 'select, insert');
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
 create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc)
-    where status = 'failed' or status = 'queued' and last_error is not null;
+    where status in ('failed', 'bounced') or status = 'queued' and last_error is not null;
+-- serves: mail to an address, and whether a later one arrived
+create index mail_outbox_recipient on core.mail_outbox (recipient, created_at desc, id desc);
 
 create table core.notices (
   partner_id    uuid        not null,
@@ -4170,7 +4213,8 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at,
+         (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -4186,7 +4230,8 @@ begin
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'subject', 'client:' || client.id);
+    'subject', 'client:' || client.id,
+    'idle_client', case when client.last_used_at > private.now() - interval '1 minute' then null else client.id end);
 end $$;
 
 -- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and
@@ -4357,7 +4402,7 @@ comment on function api.enter(jsonb) is
   'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
   'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
-create function private.note_use(key_hash bytea, token_hash bytea) returns void
+create function private.note_use(key_hash bytea, token_hash bytea, client uuid) returns void
 language plpgsql security definer
 as $$
 begin
@@ -4368,9 +4413,12 @@ begin
   update core.personal_tokens t set last_used_at = private.now()
    where t.token_hash = note_use.token_hash
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  update core.oauth_clients c set last_used_at = private.now()
+   where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.note_use(bytea, bytea) is
-  'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
+comment on function private.note_use(bytea, bytea, uuid) is
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no '
+  'tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -4384,8 +4432,9 @@ begin
   if pg_current_xact_id_if_assigned() is null then
     ignored := set_config('synchronous_commit', 'off', true);
   end if;
-  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
-    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash', admitted ->> 'idle_client') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'),
+                             (admitted ->> 'idle_client')::uuid);
   end if;
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
   rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int,
@@ -5909,6 +5958,7 @@ as $$
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
     'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
@@ -6004,10 +6054,19 @@ create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
+  sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
+  adds    constant boolean := sent[1] like '+%';
+  named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
   client  core.oauth_clients := private.client_named(input);
-  changed constant boolean := not (client.scopes <@ wanted and client.scopes @> wanted);
+  wanted  text[];
+  changed boolean;
 begin
+  perform private.refuse_if('mixed_scopes', exists (select from unnest(sent) s where (s like '+%') <> adds));
+  wanted := private.read_scopes(to_jsonb(named), 'client');
+  if adds then
+    wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
+  end if;
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
   if changed then
     perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
     update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
@@ -6015,8 +6074,8 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
-  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens '
-  'too.';
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
+  'scope taken away stops in issued tokens too.';
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
@@ -7477,10 +7536,7 @@ declare
                               and n.created_at > private.now() - interval '1 day');
 begin
   if before.payout_handler <> 'service_pays_customer'
-     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id
-                    and c.id = m.connection_id
-                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null)
-                         then
+     or not private.was_signed(before.id) then
     return;
   elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':'
@@ -7677,7 +7733,8 @@ begin
                a.iban_checksum_ok,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
-                  select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id
+                  select s.full_name, s.email, private.iso(s.mail_failed_at) as mail_failed_at, s.mail_failed_reason
+                    from core.signatories s where s.partner_id = a.partner_id
                       and s.account_id = a.id) s) as signatory,
                (select coalesce(json_agg(row_to_json(k) order by c.created_at, c.connection_id), '[]')
                   from core.connection_mandates c
@@ -7942,6 +7999,157 @@ language plpgsql stable security definer
 as $$ begin return exists (select from private.signed_accounts(address)); end $$;
 comment on function private.signs(text) is
   'Whether a signatory with this address signed for an account of a CPO. Definer, because it looks across tenants.';
+
+-- supabase/schemas/customers/accounts/update_account.sql
+
+-- POST /v1/accounts:update.
+
+-- Whether somebody ever signed for an account: the evidence names the person and the company as they were.
+create function private.was_signed(account uuid) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.document is not null
+     where c.partner_id = private.partner_id() and c.account_id = account)
+$$;
+
+-- The links of an account by which somebody can still sign.
+create function private.open_mandate_links(account uuid) returns setof core.mandate_links
+language sql stable
+as $$
+  select l.* from core.connections c
+    join core.mandate_links l on l.partner_id = c.partner_id and l.connection_id = c.id
+   where c.partner_id = private.partner_id() and c.account_id = account
+     and l.voided_at is null and l.used_at is null and l.expires_at > private.now()
+$$;
+
+-- Mails the signatory a link like this one, which is voided. False if a limit dropped the mail.
+create function private.replace_mandate_link(old core.mandate_links, signatory core.signatories, token_hash text,
+                                             url text, key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  link core.mandate_links;
+begin
+  insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, return_url,
+                                  mailed, expires_at)
+  values (old.partner_id, old.connection_id, old.owner_id, private.reserve_token_hash(replace_mandate_link.token_hash),
+          old.locale, old.validity_years, old.return_url, true,
+          greatest(old.expires_at, private.now() + interval '1209600 seconds'))
+  returning * into link;
+  if not private.mail_mandate_link(link, signatory, url, key) then
+    perform private.void_mandate_links(link.connection_id);  -- nobody has it
+    return false;
+  end if;
+  perform private.audit('mandate_link.issued', link.connection_id, '{"address_changed": true}');
+  return true;
+end $$;
+
+-- Tells a signatory, at the address that was on file, that the CPO changed e-mail or telephone. False if a limit
+-- dropped the mail.
+create function private.mail_contact_change(signatory core.signatories, changed text[], key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  locale  constant text := (
+    select m.locale from core.connections c
+      join core.mandates m on m.partner_id = c.partner_id and m.connection_id = c.id and m.locale is not null
+     where c.partner_id = signatory.partner_id and c.account_id = signatory.account_id
+     order by m.created_at desc limit 1);
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'contact_changed', 'locale', coalesce(locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'contact_changed:' || signatory.account_id || ':' || gen_random_uuid(),
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed));
+end $$;
+
+create function api.update_account(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  key       constant jsonb := input -> 'key';
+  new_links constant jsonb := input -> 'new_links';
+  found_id  uuid;
+  account   core.accounts;
+  signatory core.signatories;
+  wanted    core.signatories;
+  wanted_company jsonb;
+  signed    boolean;
+  fields    text[];
+  mailed    core.mandate_links[] := '{}';
+  link      core.mandate_links;
+  place     int := 0;
+  voided    int := 0;
+  sent      int := 0;
+begin
+  perform private.act_as(caller, 'cpo');
+  found_id := private.find_account((input ->> 'account_id')::uuid, input ->> 'cpo_external_ref');
+  -- connections first, as a signature does: each sees what the other did
+  perform from core.connections c where c.partner_id = private.partner_id() and c.account_id = found_id
+    order by c.id for update;
+  select * into account from core.accounts a where a.partner_id = private.partner_id() and a.id = found_id;
+  select * into signatory from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id for update;
+  wanted := jsonb_populate_record(signatory, jsonb_strip_nulls(coalesce(nullif(input -> 'person', 'null'), '{}')));
+  wanted_company := coalesce(account.company, '{}')
+                    || jsonb_strip_nulls(coalesce(nullif(input -> 'company', 'null'), '{}'));
+  fields := array_remove(array[
+    case when wanted.full_name <> signatory.full_name then 'full_name' end,
+    case when wanted_company <> coalesce(account.company, '{}') then 'company' end,
+    case when wanted.email is distinct from signatory.email then 'email' end,
+    case when wanted.phone is distinct from signatory.phone then 'phone' end], null);
+  signed := private.was_signed(account.id);
+  perform private.refuse_if('account_signed', signed and fields && array['full_name', 'company']);
+
+  if 'email' = any (fields) then
+    mailed := array(
+      select distinct on (l.connection_id) l from private.open_mandate_links(account.id) l where l.mailed
+       order by l.connection_id, l.created_at desc);
+    if cardinality(mailed) > coalesce(jsonb_array_length(nullif(new_links, 'null')), 0) then
+      return private.need('new_links', json_build_object('count', cardinality(mailed)));
+    end if;
+  end if;
+  if fields <> '{}' then
+    update core.signatories s set full_name = wanted.full_name, email = wanted.email, phone = wanted.phone
+     where s.partner_id = account.partner_id and s.account_id = account.id;
+    update core.accounts a set company = wanted_company
+     where a.partner_id = account.partner_id and a.id = account.id and 'company' = any (fields);
+    -- who signed is told, or nothing changes
+    if signed and signatory.email is not null and not private.mail_contact_change(signatory, fields, key) then
+      perform private.refuse('too_many_requests', json_build_object('rate', private.mail_rate()));
+    end if;
+    perform private.audit('account.updated', account.id, jsonb_build_object('fields', fields));
+  end if;
+  if 'email' = any (fields) then
+    -- the old address may be a stranger's, and whoever had a link there reads a name and an EAN by it
+    voided := (select count(*) from private.open_mandate_links(account.id));
+    perform private.void_mandate_links(c.id) from core.connections c
+      where c.partner_id = account.partner_id and c.account_id = account.id;
+    perform private.end_others_sign_ins(wanted.email, account.partner_id) where signed;
+    foreach link in array mailed loop
+      sent := sent + private.replace_mandate_link(link, wanted, new_links -> place ->> 'token_hash',
+                                                  new_links -> place ->> 'url', key)::int;
+      place := place + 1;
+    end loop;
+  end if;
+  return json_build_object(
+    'ok', true,
+    'changed', fields <> '{}',
+    'account_id', account.id,
+    'cpo_external_ref', account.cpo_external_ref,
+    'person', json_build_object('full_name', wanted.full_name, 'email', wanted.email, 'phone', wanted.phone),
+    'company', nullif(wanted_company, '{}'),
+    'signed', signed,
+    'mandate_links_voided', voided,
+    'mandate_links_mailed', sent);
+end $$;
+comment on function api.update_account(jsonb, jsonb) is
+  'POST /v1/accounts:update: {account_id, cpo_external_ref, person, company, key, new_links}. After a signature only '
+  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links; for '
+  'those that we mailed it asks for new_links, [{token_hash, url}], and mails these.';
 
 -- supabase/schemas/customers/accounts/update_connection.sql
 
@@ -9448,7 +9656,9 @@ begin
                private.iso(d.created_at) as created_at,
                private.iso(d.invited_at) as invited_at,
                private.iso(d.claimed_at) as claimed_at,
-               private.iso(d.expires_at) as expires_at) r
+               private.iso(d.expires_at) as expires_at,
+               private.iso(d.mail_failed_at) as mail_failed_at,
+               d.mail_failed_reason) r
      where d.partner_id = private.partner_id()
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));
@@ -10043,6 +10253,22 @@ end $$;
 
 -- POST /v1/mandate-links.
 
+-- Mails a link to its signatory, in the link's language or the partner's. False if a limit dropped the mail.
+create function private.mail_mandate_link(link core.mandate_links, signatory core.signatories, url text,
+                                          key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'mandate_link', 'locale', coalesce(link.locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'mandate_link:' || link.id,
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'link', url),
+    connection => link.connection_id);
+end $$;
+
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -10054,6 +10280,7 @@ declare
   signatory  core.signatories;
   link       core.mandate_links;
   status     text;
+  facts      jsonb;
   send_email constant boolean := (input ->> 'send_email')::boolean;
   email_sent boolean := false;
 begin
@@ -10069,23 +10296,22 @@ begin
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
   perform private.refuse_if('mandate_already_signed', not private.can_sign(connection));
+  facts := private.connection_facts(connection);
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
+  -- the mandate of a business names it
+  perform private.refuse_if('company_required',
+                            facts ->> 'type' <> 'particulier' and facts ->> 'company_name' is null);
   perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, mailed,
+                                  expires_at)
   values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale',
           coalesce((input ->> 'validity_years')::int, partner.mandate_years),
-          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+          coalesce(input ->> 'return_url', registered), send_email, private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'),
-                         'key', input -> 'key'),
-      signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                         'logo', private.partner_brand(partner) -> 'logo',
-                         'link', input -> 'mandate_link'), connection => connection);
+    email_sent := private.mail_mandate_link(link, signatory, input ->> 'mandate_link', input -> 'key');
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(
@@ -10574,15 +10800,15 @@ comment on function api.decline_mandate(jsonb, jsonb) is
 
 -- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz,
-                                           signed_by uuid default null) returns void
+                                           signed_by uuid default null, mailed boolean default false) returns void
 language sql
 as $$
   -- an open link of the CPO keeps working; a signature by one link voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years,
-                                  return_url, expires_at)
+                                  return_url, mailed, expires_at)
   select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
          case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url,
-             issue_renewal_link.expires_at
+             issue_renewal_link.mailed, issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'
@@ -15896,38 +16122,27 @@ comment on function api.read_health(jsonb) is 'What /health/ready asks: private.
 -- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the
 -- next run.
 
-create function private.expire_mandates() returns bigint
-language plpgsql security definer
+-- Notes that these mandates expired, and tells customers who have not renewed. Only definers call it: every tenant at
+-- once.
+create function private.note_expired(expired core.mandates[]) returns void
+language plpgsql
 as $$
 declare
-  expired core.mandates[];
-  tenant  uuid;
+  tenant uuid;
 begin
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id
-         from core.mandates e
-         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
-         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-        where e.status = 'signed' and e.valid_until < private.today()
-        limit 10000 for key share of a skip locked for update of e skip locked)
-    returning m as mandate
-  ), noted as (
-    insert into core.audit_log (actor, action, partner_id, subject_id)
-    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), announced as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
-    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
-           jsonb_build_object('valid_until', (e.mandate).valid_until)
-      from ended e
-      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
-          and c.status = 'active'
-     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
-    on conflict on constraint notices_cause_key do nothing
-  )
-  select array_agg(e.mandate) into expired from ended e;
+  insert into core.audit_log (actor, action, partner_id, subject_id, request_id)
+  select coalesce(nullif(current_setting('app.caller_kind', true), ''), 'worker'), 'mandate.expired', m.partner_id,
+         m.connection_id, nullif(current_setting('app.request_id', true), '')
+    from unnest(expired) m;
+  insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+  select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+         jsonb_build_object('valid_until', (e.mandate).valid_until)
+    from (select m as mandate, max(m.valid_until) over (partition by m.partner_id, m.connection_id) as last_day
+            from unnest(expired) m) e
+    join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
+        and c.status = 'active'
+   where (e.mandate).lapsed_at is null and (e.mandate).valid_until = e.last_day and not private.is_renewed(e.mandate)
+  on conflict on constraint notices_cause_key do nothing;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
     perform private.emit_all(tenant, 'mandate.expired', array(
       select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id,
@@ -15943,6 +16158,28 @@ begin
        where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m
                                                 where m.partner_id = tenant)));
   end loop;
+end $$;
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+as $$
+declare
+  expired core.mandates[];
+begin
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
+    returning m as mandate
+  )
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.note_expired(expired) where expired is not null;
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is
@@ -16086,8 +16323,8 @@ as $$
   union all
   select 'mail_failed', null, count(*) from (
     select from core.mail_outbox m
-     where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status = 'failed'
-       and m.created_at > private.now() - interval '1 day' limit 10000) f
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status = 'failed' and m.created_at > private.now() - interval '1 day' limit 10000) f
   union all
   select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n
    where n.due_at <= private.now()
@@ -16231,9 +16468,12 @@ as $$
         $q$select from core.drafts d where d.ean_status in ('pending', 'failed') and d.status in ('invited',
             'claimed')$q$),
       private.waiting('mail to send', $q$select from core.mail_outbox m where m.status = 'queued'$q$),
-      private.waiting('mail that failed',
-        $q$select from core.mail_outbox m where m.status = 'failed' or m.status = 'queued'
-            and m.last_error is not null$q$),
+      private.waiting('of it mail that failed, and is tried again',
+        $q$select from core.mail_outbox m
+            where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+              and m.status = 'queued'$q$),
+      private.waiting('mail that did not arrive',
+        $q$select from core.mail_outbox m where m.status in ('failed', 'bounced')$q$),
       private.waiting('notices to mail', 'select from core.notices n where n.due_at is not null'),
       private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
       private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),
@@ -17642,13 +17882,14 @@ language sql immutable
 return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered',
                 'charger.connected',
                 'charger.mid_confirmed')
-       or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
+       or (type like 'registration.%' or type = 'mandate.mail_failed')
+          and source in ('partner_upload', 'partner_invite');
 
 -- The part of an event's data that a partner is told of a customer.
 create function private.customer_data(data jsonb) returns jsonb
 language sql immutable
 return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status',
-                                            'mid_eligible', data -> 'mid_eligible'));
+                                            'mid_eligible', data -> 'mid_eligible', 'reason', data -> 'reason'));
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer
@@ -18617,6 +18858,164 @@ begin
   return json_build_object('ok', true, 'from', since + 1, 'to', greatest(until, since), 'events', again);
 end $$;
 
+-- supabase/schemas/outbox/mail/failures.sql
+
+-- Mail that did not arrive: refused by the mail server, given up after its retries, or reported as bounced. The draft,
+-- the mandate link and the customer say so, until a later mail is taken or they have another address.
+
+-- Why a mail failed, by its enhanced status code (RFC 3463), or null.
+create function private.mail_failure(code text) returns text
+language sql immutable
+return case when code in ('5.1.0', '5.1.1', '5.1.2', '5.1.3', '5.1.4', '5.1.6', '5.1.10', '5.4.4')
+                 then 'unknown_address'
+            when code = '5.2.2' then 'mailbox_full'
+            -- a mail server that tried for days and stopped
+            when code like '4.%' then 'given_up'
+            else 'refused' end;
+
+-- For whom a mail was: a draft that is no account yet, or an account, with the link or connection that it was about.
+create function private.mail_reader(mail core.mail_outbox, out draft uuid, out tenant uuid, out account uuid,
+                                    out link uuid, out connection uuid)
+language plpgsql stable
+as $$
+declare
+  about      constant text[] := string_to_array(mail.cause, ':');
+  matter     constant text   := about[1];
+  subject_id constant uuid   := private.as_uuid(about[2]);
+begin
+  if matter in ('mandate_link', 'mandate_code', 'mandate_signed') then
+    select l.partner_id, l.id, l.connection_id, c.account_id into tenant, link, connection, account
+      from core.mandate_links l
+      join core.connections c on c.partner_id = l.partner_id and c.id = l.connection_id
+     where l.partner_id = mail.partner_id and l.id = subject_id;
+  elsif matter in ('notice', 'claim_notice') then
+    select n.partner_id, n.account_id, n.connection_id into tenant, account, connection
+      from core.notices n
+     where n.partner_id = case matter when 'notice' then mail.partner_id else private.people_tenant() end
+         and n.id = subject_id;
+  elsif matter like 'claim%' then
+    select d.id, d.account_id into draft, account
+      from core.drafts d where d.partner_id = mail.partner_id and d.id = subject_id;
+    tenant := case when account is not null then private.people_tenant() end;
+  end if;
+end $$;
+
+-- Notes on draft, link and customer that mail to their address failed. Their events are written when it begins to fail.
+create function private.note_failed_mail(mail core.mail_outbox, reason text) returns void
+language plpgsql
+as $$
+declare
+  reader record;
+  draft  core.drafts;
+  signer core.signatories;
+begin
+  reader := private.mail_reader(mail);
+  if reader.account is null then
+    select * into draft from core.drafts d where d.partner_id = mail.partner_id and d.id = reader.draft
+        and d.email = mail.recipient;
+    update core.drafts d set mail_failed_at = private.now(), mail_failed_reason = reason
+     where d.partner_id = draft.partner_id and d.id = draft.id;
+    if draft.id is not null and draft.mail_failed_at is null then
+      perform private.append_event(draft.partner_id, draft.partner_id, 'draft.mail_failed', draft.id,
+                                   jsonb_build_object('status', private.draft_status(draft), 'reason', reason));
+    end if;
+    return;
+  end if;
+  update core.mandate_links l set mail_failed_at = private.now(), mail_failed_reason = reason
+   where l.partner_id = reader.tenant and l.id = reader.link and mail.cause like 'mandate_link:%';
+  select * into signer from core.signatories s where s.partner_id = reader.tenant and s.account_id = reader.account
+      and s.email = mail.recipient for no key update;
+  update core.signatories s set mail_failed_at = private.now(), mail_failed_reason = reason
+   where s.partner_id = signer.partner_id and s.account_id = signer.account_id;
+  if signer.account_id is not null and signer.mail_failed_at is null then
+    perform private.emit_of(reader.tenant, 'mandate.mail_failed', reader.account, reader.connection,
+                            jsonb_build_object('connection_id', reader.connection, 'reason', reason));
+  end if;
+end $$;
+
+-- Forgets that mail to this mail's reader failed.
+create function private.note_taken_mail(mail core.mail_outbox) returns void
+language plpgsql
+as $$
+declare
+  reader record;
+begin
+  reader := private.mail_reader(mail);
+  update core.drafts d set mail_failed_at = null, mail_failed_reason = null
+   where d.partner_id = mail.partner_id and d.id = reader.draft and d.email = mail.recipient
+       and d.mail_failed_at is not null;
+  update core.mandate_links l set mail_failed_at = null, mail_failed_reason = null
+   where l.partner_id = reader.tenant and l.id = reader.link and l.mail_failed_at is not null;
+  update core.signatories s set mail_failed_at = null, mail_failed_reason = null
+   where s.partner_id = reader.tenant and s.account_id = reader.account and s.email = mail.recipient
+       and s.mail_failed_at is not null;
+end $$;
+
+-- Locks the draft of a mail, before the mail itself: a withdrawal locks them in this order.
+create function private.lock_mails_draft(mail core.mail_outbox) returns void
+language plpgsql
+as $$
+declare
+  draft constant uuid := (private.mail_reader(mail)).draft;
+begin
+  perform from core.drafts d where d.partner_id = mail.partner_id and d.id = draft for no key update;
+end $$;
+
+-- Reads one report of a mail server: what became of it. failed: it changed something; known: it was told before;
+-- temporary: it is tried again, or arrived; not_ours: we sent no such mail to this recipient.
+create function private.read_report(report jsonb) returns text
+language plpgsql
+as $$
+declare
+  mail core.mail_outbox;
+  recipients constant text[] := array(select lower(r) from jsonb_array_elements_text(report -> 'recipients') as r);
+  code constant text := substring(report ->> 'status' from '^[245][.][0-9]{1,3}[.][0-9]{1,3}$');
+begin
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(report ->> 'mail')
+       and m.status in ('sent', 'bounced') and m.recipient = any (recipients);
+  if mail.id is null then
+    return 'not_ours';
+  elsif report ->> 'action' is distinct from 'failed' then
+    return 'temporary';
+  end if;
+  perform private.lock_mails_draft(mail);
+  update core.mail_outbox m set status = 'bounced', last_error = concat_ws(' ', 'bounced', code)
+   where m.partner_id = mail.partner_id and m.id = mail.id and m.status = 'sent';
+  if not found then
+    return 'known';
+  end if;
+  -- what arrived since says that the address is good
+  if not exists (select from core.mail_outbox m
+                  where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'sent'
+                      and m.done_at > mail.done_at) then
+    perform private.note_failed_mail(mail, private.mail_failure(code));
+  end if;
+  perform private.set_tenant(mail.partner_id), private.audit('mail.bounced', mail.id);
+  return 'failed';
+end $$;
+
+create function ops.mail_bounced(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  report   record;
+  outcomes text[] := '{}';
+begin
+  perform private.act_as_operator(input);
+  -- by their mail, so that two who read the same reports in another order do not wait for each other
+  for report in
+    select r.said, r.place from jsonb_array_elements(input -> 'reports') with ordinality as r (said, place)
+     order by r.said ->> 'mail', r.place
+  loop
+    outcomes[report.place] := private.read_report(report.said);
+  end loop;
+  return json_build_object('outcomes', array_to_json(outcomes));
+end $$;
+comment on function ops.mail_bounced(jsonb) is
+  'Reads delivery reports of mail servers: {reports: [{mail, recipients, action, status}]} to {outcomes}, one for each '
+  'report, as private.read_report. mail is the id in the Message-ID that came back.';
+
 -- supabase/schemas/outbox/mail/limits.sql
 
 -- How many mails an address gets in a day: strangers, partners and CPOs decide where they go. Production only, the
@@ -18633,7 +19032,7 @@ begin
   return case when matter in ('claim', 'claim_resent') then 'invitation'
               when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code',
                               'sign_in_code', 'account_code',
-                              'invitation_code', 'manager_invitation') then matter end;
+                              'invitation_code', 'manager_invitation', 'contact_changed') then matter end;
 end $$;
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five
@@ -18942,7 +19341,8 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))),
+      mailed => true);
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id
       and s.account_id = notice.account_id;
@@ -19001,7 +19401,7 @@ declare
 begin
   return query
     select * from core.mail_outbox m
-     where (not failed or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
+     where (not failed or m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
          and m.status <> 'nobody'
        and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
      order by m.created_at desc, m.id desc limit size;
@@ -19088,19 +19488,15 @@ begin
   return true;
 end $$;
 
-create function ops.mail_resend(input jsonb) returns json
-language plpgsql security definer
+-- Has the worker send a mail again: resent, or waits if it goes by itself. Refuses useless mail. look changes nothing.
+create function private.resend(mail core.mail_outbox, look boolean) returns text
+language plpgsql
 as $$
 declare
-  mail    core.mail_outbox;
   partner core.partners;
 begin
-  perform private.act_as_operator(input);
-  select * into mail from core.mail_outbox m
-   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
-       and m.status <> 'nobody' for update;
-  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
   perform private.refuse_if('mail_sent', mail.status = 'sent', json_build_object('mail', mail.id));
+  perform private.refuse_if('mail_bounced', mail.status = 'bounced', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_captured', mail.status = 'captured', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_dropped', mail.status = 'dropped', json_build_object('mail', mail.id));
   select * into partner from core.partners p where p.id = mail.partner_id;
@@ -19116,18 +19512,71 @@ begin
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
   elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
     -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
-    return json_build_object('changed', false, 'mail', private.mail_row(mail));
+    return 'waits';
+  elsif not look then
+    update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
+     where m.partner_id = mail.partner_id and m.id = mail.id;
+    perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
   end if;
-  update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
-   where m.partner_id = mail.partner_id and m.id = mail.id
-  returning * into mail;
-  perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail));
+  return 'resent';
+end $$;
+
+create function ops.mail_resend(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  mail    core.mail_outbox;
+  outcome text;
+begin
+  perform private.act_as_operator(input);
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
+       and m.status <> 'nobody' for update;
+  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
+  outcome := private.resend(mail, false);
+  select * into mail from core.mail_outbox m where m.partner_id = mail.partner_id and m.id = mail.id;
+  return json_build_object('changed', outcome = 'resent', 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is
   'Has the worker''s next run send a mail that failed, or waits long after a failure: {id} to {changed, mail}. Refuses '
   'mail that was sent or dropped, because its content is gone. Refuses mail that its reader can no longer use, or '
   'opted out of.';
+
+create function ops.mail_resend_failed(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  look     constant boolean     := coalesce((input ->> 'look')::boolean, false);
+  partner  constant uuid        := private.chosen_partner(input);
+  since    constant timestamptz := coalesce(private.dutch_midnight(private.as_day(input ->> 'since')),
+                                            private.as_moment(input ->> 'since'));
+  mail     core.mail_outbox;
+  outcome  text;
+  outcomes jsonb := '{}';
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_since', input ? 'since' and since is null);
+  for mail in
+    select * from core.mail_outbox m
+     -- as the index has them; what came back has no text any more
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status <> 'bounced' and (since is null or m.created_at >= since)
+       and (partner is null or m.partner_id = partner)
+     order by m.created_at desc, m.id desc for update skip locked
+  loop
+    begin
+      outcome := private.resend(mail, look);
+    exception when sqlstate 'RULES' then outcome := sqlerrm;
+    end;
+    outcomes := outcomes || jsonb_build_object(outcome, coalesce((outcomes ->> outcome)::int, 0) + 1);
+  end loop;
+  return json_build_object('outcomes', (
+    select coalesce(json_agg(json_build_object('outcome', o.key, 'mails', o.value) order by o.key), '[]')
+      from jsonb_each(outcomes) o));
+end $$;
+comment on function ops.mail_resend_failed(jsonb) is
+  'Has the worker send again what failed since a day or moment: {since?, partner?, look?} to {outcomes: [{outcome, '
+  'mails}]}, as private.resend. Mail that was refused as of no use stays as it is. look: counts, and changes nothing.';
 
 -- supabase/schemas/outbox/mail/outbox.sql
 
@@ -19233,9 +19682,14 @@ comment on function api.read_waiting_mail(jsonb) is
   'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
 grant execute on function api.read_waiting_mail(jsonb) to edge_slow;
 
-create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
-language sql security definer
+create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean, code text) returns void
+language plpgsql security definer
 as $$
+declare
+  settled core.mail_outbox;
+begin
+  select * into settled from core.mail_outbox m where m.partner_id = tenant and m.id = mail;
+  perform private.lock_mails_draft(settled);
   update core.mail_outbox m
      set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed'
                        else 'queued' end,
@@ -19245,8 +19699,14 @@ as $$
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
          content = case when failure is null then '{}' else m.content end
    where m.partner_id = tenant and m.id = mail and m.status = 'queued'
-$$;
-comment on function private.settle_mail(uuid, uuid, text, boolean) is
+  returning * into settled;
+  if settled.status = 'sent' then
+    perform private.note_taken_mail(settled);
+  elsif settled.status = 'failed' then
+    perform private.note_failed_mail(settled, case when permanent then private.mail_failure(code) else 'given_up' end);
+  end if;
+end $$;
+comment on function private.settle_mail(uuid, uuid, text, boolean, text) is
   'Stores the result of a mail, and deletes what was sent: it held live links and codes. Definer: the worker sends the '
   'mail of every tenant.';
 
@@ -19255,13 +19715,13 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false))
-     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean);
+  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false), r.code)
+     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean, code text);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'The results of leased mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is '
-  'tried again with back-off, twelve times over 17 hours.';
+  'The results of leased mails: [{partner_id, id, failure, permanent, code}], failure null when sent. A temporary '
+  'one is tried again with back-off, twelve times over 17 hours. code is the enhanced status code of a refusal.';
 grant execute on function api.settle_mail(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/pages/partner/customers.sql
@@ -19322,6 +19782,7 @@ begin
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
+             s.mail_failed_at, s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
@@ -19343,6 +19804,7 @@ begin
          and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
          and (looks_for ->> 'registration' is null or k.is_disclosed
               and k.registration_status = looks_for ->> 'registration')
+         and (looks_for ->> 'mail' is null or k.is_disclosed and k.mail_failed_at is not null)
          and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
@@ -19364,7 +19826,7 @@ begin
       cross join lateral (
         select r.customer_ref, r.external_ref, k.full_name as naam, k.email, k.phone, k.postal_code, k.street,
                concat_ws(' ', k.house_number, k.house_number_addition) as house_number, k.city, k.registration_status,
-                   k.attached_month,
+               private.iso(k.mail_failed_at) as mail_failed_at, k.mail_failed_reason, k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger,
@@ -19381,9 +19843,9 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
-  'registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in '
-  'the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or '
-  'invited.';
+  'registration, mail}, to {found, customers}; found counts all that match. Definer, because people own what they '
+  'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
+  'partner itself uploaded or invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -19664,7 +20126,12 @@ begin
                                          -- a key that asks is in use; its row says so when the request is charged
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
-                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null))
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
+                         'secret_rotated_at', private.iso(c.secret_rotated_at),
+                         'last_used_at', private.iso(c.last_used_at)) order by c.created_at, c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null))
     from core.partners p where p.id = private.partner_id());
 end $$;
 
@@ -19700,8 +20167,7 @@ begin
         select count(*) from core.draft_uploads u where u.partner_id = partner.id
             and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
-                        where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-                            and m.partner_id = partner.id),
+                        where m.status in ('failed', 'bounced') and m.partner_id = partner.id),
       -- what people bring it is earned in the people's tenant's ledger
       'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
                         from unnest(array[partner.id, private.people_tenant()]) as l (tenant)
@@ -19745,7 +20211,7 @@ as $$
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
     'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'disabled_at', private.iso(client.disabled_at),
+    'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
@@ -19767,8 +20233,8 @@ begin
 end $$;
 comment on function api.read_portal_clients(jsonb) is
   'The CPO clients of a partner, the oldest first, disabled ones last: {who, clients: [{id, client_id, name, scopes, '
-  'missing_scopes, created_at, secret_rotated_at, disabled_at, accounts, webhooks: {enabled, disabled}}]}. accounts '
-  'stops at 10001.';
+  'missing_scopes, created_at, secret_rotated_at, last_used_at, disabled_at, accounts, webhooks: {enabled, '
+  'disabled}}]}. accounts stops at 10001.';
 
 create function api.read_portal_client(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -20096,14 +20562,17 @@ as $$
     'ean_status', draft.ean_status, 'ean_candidates', jsonb_array_length(draft.ean_candidates),
     'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at',
         private.iso(draft.claimed_at),
-    'expires_at', private.iso(draft.expires_at))
+    'expires_at', private.iso(draft.expires_at), 'mail_failed_at', private.iso(draft.mail_failed_at),
+    'mail_failed_reason', draft.mail_failed_reason)
 $$;
 
--- Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address),
--- expiring (within 14 days).
+-- Why a draft needs attention, or null. The first that holds of conflict, mail (it does not arrive), ean (none or
+-- several at the address), expiring (within 14 days).
 create function private.needs_attention(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'conflict' then 'conflict'
+            when draft.mail_failed_at is not null and draft.status in ('invited', 'claimed')
+                 and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'mail'
             when draft.status in ('invited', 'claimed') and draft.ean_status in ('not_found', 'ambiguous')
                  and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
             when draft.status = 'invited' and draft.expires_at > private.now()
@@ -20607,13 +21076,14 @@ as $$
                            'partner_name', private.partner_display_name(private.own_partner()))
 $$;
 
--- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are
--- no other drafts.
+-- How many of the tenant's newest drafts need what attention: {examined, all, conflict, mail, ean, expiring}. all:
+-- there are no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable
 as $$
   select json_build_object('examined', count(*), 'all', count(*) < private.drafts_examined(),
                            'conflict', count(*) filter (where d.needs = 'conflict'),
+                           'mail', count(*) filter (where d.needs = 'mail'),
                            'ean', count(*) filter (where d.needs = 'ean'),
                            'expiring', count(*) filter (where d.needs = 'expiring'))
     from (select private.needs_attention(d) as needs from core.drafts d
@@ -20641,7 +21111,11 @@ begin
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
             where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected
+                and c.registration_status = 'afgekeurd')), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and exists (
+           select from core.accounts b
+             join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
+            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
@@ -20650,6 +21124,7 @@ begin
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
+    'mail', needs.mail,
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -20657,7 +21132,7 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 -- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
@@ -20705,6 +21180,8 @@ begin
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
+      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
+                      and s.mail_failed_at is not null),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -20713,9 +21190,9 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
   '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. '
-  'iban_wrong: the '
-  'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';
+  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
+  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
+  'wrong. mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -21579,7 +22056,8 @@ begin
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company,
             'iban_last4', a.iban_last4, 'bank_name', a.bank_name, 'iban_holder', a.iban_holder,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
-        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                            'mail_failed_at', private.iso(s.mail_failed_at))
                         from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
         'connections', (select coalesce(json_agg(json_build_object(
               'connection_id', c.id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status,
@@ -28068,6 +28546,7 @@ declare
   owner      uuid;
   connection uuid;
   verdicts   json;
+  changes    json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -28113,13 +28592,18 @@ begin
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
   )
-  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end) into verdicts
-   from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts);
+  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end),
+         json_object_agg(j.period, case when j.old_kwh is null then 'created'
+                                        when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
+                                        else 'changed' end)
+           filter (where j.verdict in ('staged', 'outside_mandate'))
+    into verdicts, changes from judged j;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
-  'body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Four arrays as Postgres writes them, an entry '
+  'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
+  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
   'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';
@@ -28296,6 +28780,8 @@ begin
                order by m.status, m.created_at limit 1) end) order by p.place), '[]'), coalesce(max(p.found_all), 0)
     into customers, found_all
     from page p join core.partners r on r.id = p.partner_id;
+  perform private.refuse_if('iban_not_searchable', found_all = 0 and private.as_uuid(typed) is null
+                            and upper(regexp_replace(typed, '[\s.-]', '', 'g')) ~ '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$');
   for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
     perform private.set_tenant((customer ->> 'partner_id')::uuid),
         private.audit('customer.found', (customer ->> 'id')::uuid);
@@ -28305,8 +28791,8 @@ end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of '
   'name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code '
-  'with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for '
-  'each customer.';
+  'with house number. Exact matches come first, then by name. Needs three letters or digits; an IBAN '
+  'is not found. Leaves an audit row for each customer.';
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer
@@ -28327,7 +28813,9 @@ begin
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),
       'created_at', private.iso(account.created_at)),
-    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                       'mail_failed_at', private.iso(s.mail_failed_at),
+                                       'mail_failed_reason', s.mail_failed_reason)
                     from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id),
     'connections', (select coalesce(json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id),
                                     '[]')
@@ -28501,6 +28989,73 @@ as $$
     from pg_catalog.pg_roles r where r.rolname ~ '^operator_[a-z]'
 $$;
 comment on function ops.login_list(jsonb) is 'Every operator''s login, by name: {} to {logins}.';
+
+-- supabase/schemas/operations/operator_restore.sql
+
+-- The operator around a restore: what the database knows since the moment, and that it is known again afterwards.
+
+create function ops.restore_save(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  since constant timestamptz := coalesce(private.dutch_midnight(private.as_day(input ->> 'since')),
+                                         private.as_moment(input ->> 'since'));
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_since', (since <= private.now()) is not true);
+  perform private.audit('restore.saved', null, jsonb_build_object('since', private.iso(since)));
+  return json_build_object(
+    'host', private.host(),
+    'since', private.iso(since),
+    'opt_outs', (select coalesce(json_agg(encode(s.email_hash, 'hex') order by s.created_at), '[]')
+                   from core.suppressions s),
+    'logs', (select coalesce(json_agg(json_build_object('partner_id', h.partner_id, 'owner_id', h.owner_id,
+                                                        'sequence', h.sequence)), '[]')
+               from core.event_heads h),
+    'deeds', (select coalesce(json_agg(json_build_object('at', private.iso(a.at), 'actor', a.actor, 'action', a.action,
+                                                         'partner_slug', p.slug, 'subject_id', a.subject_id,
+                                                         'details', a.details) order by a.at, a.id), '[]')
+                from core.audit_log a
+                join core.partners p on p.id = a.partner_id
+               where a.at >= since
+                 and a.action in (select x from jsonb_array_elements_text(input -> 'actions') as x)),
+    'batches', (select coalesce(json_agg(b.id order by b.exported_at), '[]') from core.payout_batches b
+                 where b.exported_at >= since and b.prepared_by <> 'sandbox'));
+end $$;
+comment on function ops.restore_save(jsonb) is
+  'What a restore to a moment would lose, and that protects somebody: {since, actions} to {host, since, opt_outs, '
+  'logs, deeds, batches}. opt_outs are hashes of addresses, logs say how far each is numbered, deeds are the audit '
+  'rows of these actions since, batches the payout batches that the bank got since.';
+
+create function ops.restore_apply(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  opt_outs bigint;
+  raised   bigint;
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('restore_of_other_host', input ->> 'host' is distinct from private.host(),
+                            json_build_object('host', private.host()));
+  insert into core.suppressions (email_hash)
+    select decode(x, 'hex') from jsonb_array_elements_text(input -> 'opt_outs') as x on conflict do nothing;
+  get diagnostics opt_outs = row_count;
+  -- a cursor from after the moment is not before a new event then
+  insert into core.event_heads as h (partner_id, owner_id, sequence)
+    select l.partner_id, l.owner_id, l.sequence
+      from jsonb_to_recordset(input -> 'logs') as l (partner_id uuid, owner_id uuid, sequence bigint)
+     where exists (select from core.partners p where p.id = l.partner_id)
+  on conflict on constraint event_heads_pkey do update set sequence = excluded.sequence
+    where h.sequence < excluded.sequence;
+  get diagnostics raised = row_count;
+  perform private.audit('restore.applied', null, jsonb_build_object('since', input ->> 'since', 'opt_outs', opt_outs,
+                                                                    'logs', raised))
+    where opt_outs + raised > 0;
+  return json_build_object('changed', opt_outs + raised > 0, 'opt_outs', opt_outs, 'logs', raised);
+end $$;
+comment on function ops.restore_apply(jsonb) is
+  'Stores again what ops.restore_save saved: {host, since, opt_outs, logs} to {changed, opt_outs, logs}. Opt-outs are '
+  'added, and no log gets a number twice. The deeds are for the commands that did them.';
 
 -- supabase/schemas/operations/replica.sql
 
@@ -28695,27 +29250,38 @@ comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '
   'its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 
-create function api.review_customer(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+-- The account of a customer that the partner brought, or that one of its CPO clients made; its row is locked. The
+-- transaction then acts in the tenant that holds it.
+create function private.enter_customer(named text, key text) returns uuid
+language plpgsql
 as $$
 declare
-  outcome    constant text := input ->> 'outcome';
-  customer   record;
-  connection core.connections;
+  customer record;
 begin
-  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  select * into customer from private.own_customer(named, key);
   if customer.account_id is null then
-    -- or an account that a CPO client of the partner made
-    customer.account_id := private.as_uuid(input ->> 'id');
+    customer.account_id := private.as_uuid(named);
   else
     perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id()
       and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
+  return customer.account_id;
+end $$;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  account    uuid;
+  connection core.connections;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
   select c.* into connection from core.connections c
-   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend',
                             json_build_object(
@@ -28926,8 +29492,8 @@ as $$
    where m.status = 'captured' and (address is null or m.recipient = address)
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
-          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'iban_changed',
-                              'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+          and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'contact_changed',
+                              'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)
@@ -28955,6 +29521,137 @@ comment on function api.list_captured_mail(jsonb, jsonb) is
   'GET /sandbox/v1/mail: {to, limit, from} to {mail: [{id, captured_at, to, from, template, locale, content}]}, newest '
   'first. It has every mail written for the partner, also about its CPO accounts'' mandates, and its customers'' '
   'sign-in codes.';
+
+-- supabase/schemas/sandbox/mandates.sql
+
+-- POST /sandbox/v1/customers/{id}/sign, …/expire-mandate.
+
+create function private.mandate_played(account uuid, connection uuid) returns json
+language plpgsql stable
+as $$
+begin
+  return (
+    select json_build_object('ok', true, 'account_id', account, 'connection_id', m.connection_id,
+                             'mandate_status', m.mandate_status, 'mandate_valid_from', m.valid_from,
+                             'mandate_valid_until', m.valid_until)
+      from core.connection_mandates m
+     where m.partner_id = private.partner_id() and m.connection_id = mandate_played.connection);
+end $$;
+
+-- What a rehearsal of the signing page begins with, of a CPO's customer: a link beside those that are open.
+create function api.prepare_signature(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    core.accounts;
+  connection core.connections;
+  partner    core.partners;
+  picked     uuid;
+  email      text;
+  status     text;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  partner := private.own_partner();
+  select * into account from core.accounts a
+   where a.partner_id = private.partner_id() and a.id = private.as_uuid(input ->> 'id');
+  if account.id is null and (private.own_customer(input ->> 'id', input ->> 'key')).account_id is not null then
+    perform private.refuse('customer_not_found', json_build_object('detail',
+      'This customer signs on the claim pages: see POST /sandbox/v1/drafts/{id}/claim.'));
+  end if;
+  perform private.refuse_if('customer_not_found', account.id is null);
+  picked := private.pick_connection(account.id, (input ->> 'connection_id')::uuid, false);
+  select * into connection from core.connections c
+   where c.partner_id = account.partner_id and c.id = picked for update;
+  select s.email into email from core.signatories s where s.partner_id = account.partner_id
+      and s.account_id = account.id;
+  select m.mandate_status into status from core.connection_mandates m
+   where m.partner_id = connection.partner_id and m.connection_id = connection.id;
+  if input ->> 'outcome' = 'revoked' then
+    perform private.refuse_if('mandate_not_signed', status <> 'signed'),
+            private.refuse_if('signatory_email_missing', email is null, json_build_object('detail',
+              'The signatory has no e-mail address, and ends the mandate by a code that we mail. Give one first.'));
+  else
+    perform private.refuse_if('mandate_already_signed', not private.can_sign(connection.id));
+    insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years, expires_at)
+    values (connection.partner_id, connection.id, connection.owner_id,
+            private.reserve_token_hash(input ->> 'token_hash'), partner.locale,
+            coalesce((input ->> 'years')::int, partner.mandate_years), private.now() + interval '10 minutes');
+  end if;
+  return json_build_object('connection_id', connection.id, 'email', email, 'locale', coalesce(partner.locale, 'nl'));
+end $$;
+comment on function api.prepare_signature(jsonb, jsonb) is
+  'Begins POST /sandbox/v1/customers/{id}/sign: {id, key, connection_id, outcome, years, token_hash} to '
+  '{connection_id, email, locale}. To sign or decline it makes a link for ten minutes; an open link of the CPO works '
+  'on.';
+
+create function api.read_played_mandate(caller jsonb, input jsonb) returns json
+language plpgsql stable security definer
+as $$
+declare
+  account uuid;
+begin
+  perform private.act_as(caller, 'partner');
+  select c.account_id into account from core.connections c
+   where c.partner_id = private.partner_id() and c.id = (input ->> 'connection_id')::uuid;
+  return private.mandate_played(account, (input ->> 'connection_id')::uuid);
+end $$;
+comment on function api.read_played_mandate(jsonb, jsonb) is
+  'Ends POST /sandbox/v1/customers/{id}/sign: {connection_id} to {ok, account_id, connection_id, mandate_status, '
+  'mandate_valid_from, mandate_valid_until}.';
+
+create function private.end_last_year(tenant uuid, connection uuid) returns boolean
+language plpgsql security definer
+as $$
+declare
+  last_year constant int := extract(year from private.today())::int - 1;
+  signed    uuid[];
+  years     int;
+  expired   core.mandates[];
+begin
+  perform private.only_in_sandbox();
+  select array_agg(m.id), extract(year from max(m.valid_until))::int - last_year into signed, years
+    from core.mandates m
+   where m.partner_id = tenant and m.connection_id = end_last_year.connection and m.status = 'signed';
+  if signed is null then
+    return false;
+  end if;
+  -- years signed ahead stay behind the others
+  with ended as (
+    update core.mandates m
+       set valid_from = (m.valid_from - make_interval(years => greatest(years, 0)))::date,
+           valid_until = (m.valid_until - make_interval(years => greatest(years, 0)))::date,
+           status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where m.partner_id = tenant and m.id = any (signed)
+    returning m as mandate)
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.judge_months(connection);
+  perform private.note_expired(expired);
+  return true;
+end $$;
+comment on function private.end_last_year(uuid, uuid) is
+  'Moves the signed years of a connection into the past, the last one to last year, and ends them as the job on 1 '
+  'January does. False if nothing is signed. Definer, because the job is: it tells customers of every tenant.';
+
+create function api.expire_sandbox_mandate(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  account    uuid;
+  connection uuid;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
+  connection := private.pick_connection(account, (input ->> 'connection_id')::uuid, false);
+  perform from core.connections c where c.partner_id = private.partner_id() and c.id = connection for update;
+  if not private.end_last_year(private.partner_id(), connection) then
+    perform private.refuse('mandate_not_signed');
+  end if;
+  return private.mandate_played(account, connection);
+end $$;
+comment on function api.expire_sandbox_mandate(jsonb, jsonb) is
+  'POST /sandbox/v1/customers/{id}/expire-mandate: {id, key, connection_id} to {ok, account_id, connection_id, '
+  'mandate_status, mandate_valid_from, mandate_valid_until}. Months of this year that are not booked become '
+  'outside_mandate.';
 
 -- supabase/schemas/sandbox/rehearsal.sql
 
@@ -29256,9 +29953,10 @@ comment on function api.clear_fixture(jsonb, jsonb) is
 
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a
--- price in euro.
-create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
+-- Books every month of these accounts that can be booked, also of a running quarter, credits all but the rejected
+-- months, and sells it at a price in euro.
+create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric,
+                                        rejected date[]) returns void
 language plpgsql
 as $$
 declare
@@ -29282,7 +29980,8 @@ begin
   end if;
   booking := private.lock_booking(tenant, booking.id);
   perform private.credit_booking(booking, array(
-    select row(0, r.id, r.kwh, null, null)::private.credit_line
+    select row(0, r.id, case when r.period = any (rejected) then 0 else r.kwh end,
+               case when r.period = any (rejected) then 'rejected in a rehearsal' end, null)::private.credit_line
       from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
   -- less than half a cent is credited and stays unsold
   perform private.record_sale(booking, 'sandbox-' || booking.id, 'Sandbox', s.ere, price, private.today())
@@ -29299,7 +29998,7 @@ declare
 begin
   return (
     with settled as (
-      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh,
+      select r.account_id, r.connection_id, r.period, c.accepted_kwh,
           c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered'
@@ -29318,7 +30017,13 @@ begin
        order by j.account_id, j.period, j.connection_id limit 1000
     )
     select json_build_object(
-      'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
+      -- also if the register rejected all of it
+      'booking_id', (select b.id from core.bookings b
+                      where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
+                        and exists (select from core.booking_rows r
+                                     where r.partner_id = b.partner_id and r.booking_id = b.id
+                                       and r.account_id = any (accounts) and r.status in ('registered', 'rejected'))
+                      order by b.partner_id = partner desc, b.number desc limit 1),
       'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere',
           coalesce(round(sum(t.ere), 2), 0),
       'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
@@ -29326,8 +30031,10 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank.
-create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
+-- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
+-- Returns whose payments did.
+create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -29335,17 +30042,42 @@ declare
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
      where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
-         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
+         -- the bank said that this account is closed
+         and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true
+         -- a repeat of the call makes no second payment that fails
+         and not exists (
+           select from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+            where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+              and l.status = 'failed' and coalesce(l.account_id, p.account_id) = any (failing)));
   batch  uuid;
+  lines  core.payout_lines[];
+  failed jsonb := '{}';
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(private.lines_of(batch));
+    lines := private.lines_of(batch);
+    -- by its line, the accounts that it pays
+    select coalesce(jsonb_object_agg(l.id, f.accounts), '{}') into failed
+      from unnest(lines) l
+     cross join lateral (
+       select jsonb_agg(distinct coalesce(l.account_id, p.account_id)) as accounts from core.payout_parts p
+        where p.partner_id = l.partner_id and p.line_id = l.id
+          and coalesce(l.account_id, p.account_id) = any (failing)) f
+     where f.accounts is not null;
+    perform private.pay_lines(array(select l from unnest(lines) l where not failed ? l.id::text order by l.arrival));
+    lines := array(select l from unnest(lines) l where failed ? l.id::text and l.account_id is not null
+                    order by l.arrival);
+    perform private.fail_lines(lines, 'AC04') where cardinality(lines) > 0;
+    -- the partner has one account number for all its rehearsals: it stays good
+    lines := array(select l from unnest(private.lines_of(batch)) l where failed ? l.id::text and l.account_id is null);
+    perform private.fail_lines(lines, 'MS03') where cardinality(lines) > 0;
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
            settled_at = private.now()
      where b.id = batch;
   end if;
+  return array(select a.id::uuid from jsonb_each(failed) f, jsonb_array_elements_text(f.value) a (id) order by 1);
 end $$;
 
 -- How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.
@@ -29353,7 +30085,8 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
-create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
+create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
+                                         failing uuid[]) returns json
 language plpgsql security definer
 as $$
 declare
@@ -29362,6 +30095,7 @@ declare
   people        uuid[];
   accounts      uuid[];
   due           uuid[];
+  failed        uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -29387,31 +30121,53 @@ begin
     perform private.lock('booking', t.id || ' ' || quarter)
        from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
-  perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
-      private.settle_accounts(partner, due[1:most], quarter, price);
-  perform private.pay_accounts(partner, people || accounts);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
+      private.settle_accounts(partner, due[1:most], quarter, price, rejected);
+  failed := private.pay_accounts(partner, people || accounts, failing);
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
-          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
+          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
+                                failed))::json;
 end $$;
-comment on function private.settle_customers(uuid, date, numeric) is
+comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
+
+create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return not exists (
+    select from unnest(accounts) as w (id)
+     where not exists (select from core.accounts a where a.partner_id = partner and a.id = w.id)
+       and not exists (
+         select from core.accounts a
+           join core.attributions t on t.user_id = a.user_id and t.partner_id = has_customers.partner
+               and t.source in ('partner_upload', 'partner_invite')
+          where a.partner_id = private.people_tenant() and a.id = w.id));
+end $$;
+comment on function private.has_customers(uuid, uuid[]) is
+  'Whether each of these is an account of a partner''s CPO clients, or of a person it uploaded or invited. Definer, '
+  'because people are in the people''s tenant.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   named   constant text := input ->> 'quarter';
+  failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric);
+        (input ->> 'price_per_ere')::numeric,
+        array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
+        failing);
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
@@ -29420,11 +30176,12 @@ begin
         settled -> 'kwh',
     'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left',
         settled -> 'accounts_left',
-    'left_out', settled -> 'left_out');
+    'payments_failed', settled -> 'payments_failed', 'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, '
-  'net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere, reject, fail} to {ok, quarter, booking_id, accounts, kwh, ere, '
+  'gross_eur, net_eur, accounts_left, payments_failed, left_out}. Settled months stay as they are; price and reject '
+  'are for the others.';
 grant execute on function api.settle_sandbox(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/sandbox/virtual_chargers.sql

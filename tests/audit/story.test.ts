@@ -56,7 +56,7 @@ test("contract §3 the account is meant by its EAN or its e-mail address too, an
 });
 
 test("contract §3 who is unknown, or several, is told so", async () => {
-  await world.refused("audit show nobody@example.nl", /No account has the id or cpo_external_ref/);
+  await world.refused("audit show nobody@example.nl", /No account matches "nobody@example.nl"/);
   await world.customer({}, world.partnerA, { person: { full_name: "Anna Audit", email: "anna@example.nl" } });
   await world.refused(
     "audit show anna@example.nl",

@@ -1,4 +1,4 @@
-// `npx ere-client`, from the packed client: what it sends on, what it survives, and the events that it makes the sandbox produce.
+// `npx --no-install ere-client`, from the packed client: what it sends on, what it survives, and the events that it makes the sandbox produce.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -27,7 +27,7 @@ const children = new Set<ChildProcess>();
 beforeAll(async () => {
   world = await createOAuthWorld({ limits: "lifted" });
   await installClient(folder);
-  const home = join(folder, "node_modules/ere-client");
+  const home = join(folder, "node_modules/@ere-api/client");
   program = join(home, JSON.parse(readFileSync(join(home, "package.json"), "utf8")).bin["ere-client"]);
   node = (await node20()) ?? process.execPath;
 });
@@ -249,7 +249,7 @@ describe("§4.3 ere-client trigger", () => {
           .map(({ type }) => type)
           .sort(),
       ).toEqual([...typesOf(log)].sort());
-    expect(known.filter(({ why }) => why === null)).toHaveLength(21);
+    expect(known.filter(({ why }) => why === null)).toHaveLength(26);
   });
 
   test("makes each type that it offers, and says why not of the others", async () => {

@@ -9,10 +9,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
+import { writeXlsx } from "#shared/domain/sheet/write_xlsx.ts";
+import { createClient, orThrow } from "../../packages/client/src/index.ts";
 import { createAccount } from "../harness/people.ts";
 import { consentVisit, onward } from "../oauth/consent_visit.ts";
 import { createOAuthWorld, type OAuth } from "../oauth/oauth_world.ts";
-import { draftRow, giveKey } from "../partner/partner_world.ts";
+import { draftRow, giveKey, giveManager } from "../partner/partner_world.ts";
 import { installClient, node20, run } from "./installed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ere-client-"));
@@ -21,7 +23,7 @@ const resolve = createRequire(import.meta.url).resolve;
 
 /** Calls that an integration makes: of a CPO client, and of a partner's key. */
 const PROGRAM = `
-import { createClient, events, orThrow, paginate } from "ere-client";
+import { createClient, events, orThrow, paginate } from "@ere-api/client";
 
 const { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret, KEY: token, EMAIL: email } =
   "Deno" in globalThis ? Deno.env.toObject() : process.env;
@@ -49,18 +51,26 @@ afterAll(async () => {
 });
 
 test("§9.5 the package holds what is run, its types, its README and its licence, and nothing else", () => {
-  const { dependencies, engines, bin } = JSON.parse(readFileSync(at("node_modules/ere-client/package.json"), "utf8"));
+  const { dependencies, engines, bin } = JSON.parse(
+    readFileSync(at("node_modules/@ere-api/client/package.json"), "utf8"),
+  );
   expect([Object.keys(dependencies), engines]).toEqual([["openapi-fetch"], { node: ">=20" }]);
-  expect(readFileSync(at("node_modules/ere-client", bin["ere-client"]), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
-  const files = readdirSync(at("node_modules/ere-client"), { recursive: true, encoding: "utf8" });
+  expect(readFileSync(at("node_modules/@ere-api/client", bin["ere-client"]), "utf8")).toMatch(
+    /^#!\/usr\/bin\/env node\n/,
+  );
+  const files = readdirSync(at("node_modules/@ere-api/client"), { recursive: true, encoding: "utf8" });
   expect(files.filter((file) => !file.startsWith("dist/")).sort()).toEqual([
     "LICENSE",
     "README.md",
     "dist",
     "package.json",
   ]);
-  const compiled = files.filter((file) => file.startsWith("dist/") && file !== "dist/cli");
+  const compiled = files.filter(
+    (file) => file.startsWith("dist/") && !/^dist\/(?:cli|cjs|cjs\/package\.json)$/.test(file),
+  );
   expect(compiled.every((file) => /\.(?:d\.ts|js)$/.test(file))).toBe(true);
+  // the types of the API are most of the package
+  expect(readFileSync(at("node_modules/@ere-api/client/dist/cjs/schema.d.ts"), "utf8").split("\n")).toHaveLength(2);
 });
 
 const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | null>, args: string[]][] = [
@@ -70,7 +80,7 @@ const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | 
     "Deno 2.1.4",
     /^deno 2\.1\.4/,
     async () => resolve("deno/bin.cjs"),
-    ["run", "--allow-net", "--allow-env", "--node-modules-dir=manual"],
+    ["run", "--allow-net", "--allow-env", "--allow-read", "--node-modules-dir=manual"],
   ],
 ];
 
@@ -160,12 +170,23 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
     );
     const readme = readFileSync(join(ROOT, "packages/client/README.md"), "utf8");
     for (const [, code = ""] of readme.matchAll(/^```ts\n(.*?)^```$/gms)) {
-      const file = `readme_${files.length}.mjs`;
+      const file = code.includes("export const client") ? "client.mjs" : `readme_${files.length}.mjs`;
       const { ESNext: module } = typescript.ModuleKind;
       const compilerOptions = { module, target: typescript.ScriptTarget.ES2022, verbatimModuleSyntax: true };
       writeFileSync(at(file), typescript.transpileModule(code, { compilerOptions }).outputText);
-      files.push(file);
+      if (file !== "client.mjs") files.push(file);
     }
+    const months = [
+      ["KL-1001", "2026-06", "250"],
+      ["KL-1001", "2026-07", "veel"],
+    ];
+    writeFileSync(at("months.xlsx"), new Uint8Array(writeXlsx([["klantnummer", "maand", "kWh"], ...months])));
+    const charge = ["PAAL-17", "15-12-2025 18:00", "15-12-2025 19:30", "7,5"];
+    writeFileSync(at("sessies.xlsx"), new Uint8Array(writeXlsx([["Laadpaal", "Start", "Eind", "kWh"], charge])));
+    const [, guide = ""] =
+      /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(ROOT, "docs/guides/sessions.md"), "utf8")) ?? [];
+    writeFileSync(at("guide.mjs"), guide);
+    files.push("guide.mjs");
     writeFileSync(at("reader.mjs"), READER);
     writeFileSync(at("callback.mjs"), CALLBACK);
     const client = await world.addClient(world.partnerA.id);
@@ -196,17 +217,22 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
     const execute = await start(runtime);
     if (!execute) return;
     const { wrote, received, pending } = await execute("reader.mjs", { ...variables, WEBHOOK: webhook() });
-    const [first, batch, refused, customers, csv, delivered, pages, log] = wrote;
-    const id = first[0][0];
+    const [first, batch, refused, customers, uploads, csv, delivered, pages, log] = wrote;
     expect(first).toEqual([[expect.stringMatching(/^[0-9a-f-]{36}$/), "pending"]]);
     expect(batch).toEqual([["2026-03", "ingested"]]);
     expect(refused).toEqual([[404, "account_not_found", expect.any(String), expect.stringMatching(/^[0-9a-f-]{36}$/)]]);
     const [created, rejected] = customers[0];
     expect(created.length + rejected.length).toBe(1);
+    expect(uploads).toEqual([
+      ["months", 1],
+      [1, "ingested", null],
+      [2, "invalid", "bad_kwh"],
+    ]);
     expect(csv[0][0]).toContain("settlement_id");
-    expect(delivered).toEqual([[id, "delivered"]]);
+    expect(delivered).toEqual([["delivered"]]);
     expect(pages).toEqual([["KL-1001", expect.objectContaining({ mandate_signed: false })]]);
     expect(log).toEqual([[expect.any(String)]]);
+    expect(wrote.at(-1)).toEqual([["sessions", expect.objectContaining({ parked: 1 })]]);
     expect(received).toEqual([204, 400]);
 
     const asked = Object.fromEntries(new URL(pending.url).searchParams);
@@ -216,12 +242,76 @@ describe("§9.5 the examples of the client's README, as a reader runs them", () 
     const answer = onward(await visit.allow(await visit.show()));
     const acted = await execute("callback.mjs", {
       ...variables,
-      README: files.at(-1) ?? "",
+      README: files.at(-2) ?? "",
       CAME_BACK_AT: answer.href,
       PENDING: JSON.stringify(pending),
     });
     expect(acted).toEqual({ status: 200, kept: 1, scope: "energy:read" });
   });
+});
+
+/** A program that gets the client as CommonJS, with its types. */
+const COMMON = `
+import { ApiError, type components, createClient, orThrow, paginate } from "@ere-api/client";
+
+const { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret } = process.env;
+const client = createClient({ baseUrl, clientId, clientSecret });
+async function main() {
+  const kinds: components["schemas"]["CreatedAccount"]["ean_validation_status"][] = [];
+  for await (const { cpo_external_ref } of paginate(client, "/v1/accounts")) cpo_external_ref?.toUpperCase();
+  // @ts-expect-error: the answer has no such field
+  orThrow(await client.GET("/v1/accounts")).nothing;
+  // @ts-expect-error: a number is no file
+  const wrong = () => client.POST("/v1/uploads", { body: 12 });
+  const error = await client.POST("/v1/uploads", { body: "a file without headings" }).then(orThrow).catch((said) => said);
+  console.log(JSON.stringify([error instanceof ApiError, error.code, kinds, typeof wrong]));
+}
+void main();
+`;
+
+test("§9.5 CommonJS has the client and its types, and so have ES modules, also by the older rules of TypeScript", async () => {
+  cpSync(join(ROOT, "node_modules/@types/node"), at("node_modules/@types/node"), { recursive: true });
+  cpSync(join(ROOT, "node_modules/undici-types"), at("node_modules/undici-types"), { recursive: true });
+  const client = await world.addClient(world.partnerA.id);
+  const environment = { BASE_URL: world.url, CLIENT_ID: client.client_id, CLIENT_SECRET: client.secret };
+  for (const name of ["common.cts", "module.mts"]) writeFileSync(at(name), COMMON);
+  const compiler = join(ROOT, "packages/client/node_modules/typescript/bin/tsc");
+  const options = ["--strict", "--module", "node16", "--target", "es2022", "--types", "node", "--skipDefaultLibCheck"];
+  await run(process.execPath, [compiler, ...options, "common.cts", "module.mts"], { cwd: folder }).catch(
+    ({ stdout }) => {
+      throw new Error(stdout);
+    },
+  );
+  expect(readFileSync(at("common.cjs"), "utf8")).toContain('require("@ere-api/client")');
+  for (const runtime of RUNTIMES.slice(0, 2)) {
+    const execute = await start(runtime);
+    if (!execute) continue;
+    for (const file of ["common.cjs", "module.mjs"])
+      expect(await execute(file, environment)).toEqual([true, "unreadable_file", [], "function"]);
+  }
+});
+
+test("§4.2 a list of customers is sent as a form, from bytes or a Blob, and as JSON from text", async () => {
+  const api = createClient({ baseUrl: world.url, token: await giveManager(world, world.partnerA) });
+  const csv = () => `email,naam\n${draftRow().email},Eva Jansen\n`;
+  const workbook = () =>
+    new Uint8Array(
+      writeXlsx([
+        ["email", "naam"],
+        [draftRow().email, "Eva Jansen"],
+      ]),
+    );
+  for (const file of [new TextEncoder().encode(csv()), workbook(), new Blob([csv()], { type: "text/csv" })]) {
+    const { added } = orThrow(
+      await api.POST("/partner/uploads", { body: { file, consent: true, send_invite: false } }),
+    );
+    expect(added).toBe(1);
+  }
+  const body = { csv: csv(), consent: true, send_invite: false };
+  expect(orThrow(await api.POST("/partner/uploads", { body })).added).toBe(1);
+  expect((await api.POST("/partner/uploads", { body: { file: workbook(), consent: false } })).error?.error).toBe(
+    "consent_required",
+  );
 });
 
 test("§9.5 every call of README and docs compiles against the packed client", async () => {
@@ -236,9 +326,12 @@ test("§9.5 every call of README and docs compiles against the packed client", a
       const blocks = readFileSync(join(ROOT, page), "utf8").matchAll(/^```ts\n(.*?)^```$/gms);
       return [...blocks].map(([, code = ""], index) => ({ name: `${page.replace(/\W/g, "_")}_${index}.ts`, code }));
     })
-    .filter(({ code }) => code.includes('from "ere-client"'));
+    .filter(({ code }) => /from "(?:@ere-api\/client|\.\/client\.mjs)"/.test(code));
   expect(calls.length).toBeGreaterThanOrEqual(7);
-  for (const { name, code } of calls) writeFileSync(at(name), code);
+  for (const { name, code } of calls) {
+    writeFileSync(at(name), code);
+    if (code.includes("export const client")) writeFileSync(at("client.mts"), code);
+  }
   cpSync(join(ROOT, "node_modules/@types/node"), at("node_modules/@types/node"), { recursive: true });
   cpSync(join(ROOT, "node_modules/undici-types"), at("node_modules/undici-types"), { recursive: true });
   const options = [

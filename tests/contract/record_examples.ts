@@ -205,10 +205,16 @@ async function refuseRequests(
     ...as,
     body: { account_id: silent, send_email: true },
   });
+  const nameless = await createAccount(world, { ...world.partnerA, client }, { type: "vve" });
+  await refuse("company_required", "/v1/mandate-links", { ...as, body: { account_id: nameless.account_id } });
   const second = await addConnection(world, other);
   await refuse("ambiguous_connection", "/v1/mandate-links", { ...as, body: { account_id: other } });
   await signMandate(world, account_id, { ...world.partnerA, client });
   await refuse("mandate_already_signed", "/v1/mandate-links", { ...as, body: { account_id } });
+  await refuse("account_signed", "/v1/accounts:update", {
+    ...as,
+    body: { account_id, person: { full_name: "Sanne Jansen" } },
+  });
   await refuse("document_not_ready", `/v1/connections/${connection_id}/mandate`, as);
   await refuse("mandate_acknowledgement_required", "/v1/connections:update", {
     ...as,
@@ -300,6 +306,7 @@ async function refuseRequests(
   const review = `/sandbox/v1/customers/${customer.account_id}/review`;
   await world.post(review, { outcome: "afgekeurd" }, key.token);
   await refuse("nothing_to_review", review, { ...key, body: { outcome: "goedgekeurd" } });
+  await refuseSample("mandate_not_signed", "expireSandboxMandate");
   await refuse("nothing_to_settle", "/sandbox/v1/settle", { ...key, body: { quarter: "2026-Q1" } });
   await refuse("unknown_state", "/sandbox/v1/fixtures", { ...key, body: { states: ["sleepy"] } });
   const mint = sample(endpointOf("mintPartnerApiKey"));

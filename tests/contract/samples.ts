@@ -157,6 +157,11 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
   const played = await world.post(`/sandbox/v1/drafts/${rehearsed}/claim`, { submit: true, charger: STEADY }, key);
   const approved = await world.post(`/sandbox/v1/drafts/${settled}/claim`, { submit: true, charger: STEADY }, key);
   await world.post(`/sandbox/v1/customers/${approved.body.account_id}/review`, { outcome: "goedgekeurd" }, key);
+  // customers of a CPO client of the partner whose key it is: one signs, the other has signed
+  const cpo = { id: keyed, client: await world.addClient(keyed) };
+  const signing = await createAccount(world, cpo);
+  const ending = await createAccount(world, cpo);
+  await signMandate(world, ending.account_id, cpo);
   // what a reset leaves is no sample for anything
   const { id: emptied } = await world.addPartner();
   const resetting = { token: await giveKey(world, emptied), subject: `partner:${emptied}` };
@@ -227,6 +232,8 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     connectVirtualCharger: customer,
     syncCustomer: customer,
     reviewCustomer: customer,
+    signSandboxCustomer: signing.account_id,
+    expireSandboxMandate: ending.account_id,
     readSettlement: part_id,
     readInvoice: "2026-0001",
     readMandateDocument: signed.connection_id,
@@ -253,6 +260,11 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     authorize: authorizationOf(app, newVerifier()),
     revoke: { client_id: app.client_id, client_secret: app.client_secret, token: newSecret() },
     createAccount: accountBody(),
+    updateAccount: {
+      account_id,
+      person: { email: newEmail(), phone: "06 12345678" },
+      company: { name: "Laadpunt Zuid" },
+    },
     updateConnection: { account_id, connection: { ean_code: newEan() } },
     issueMandateLink: { account_id },
     registerCharger: { account_id, ...MID_CHARGER },
@@ -304,6 +316,8 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     claimSandboxDraft: { submit: true },
     connectVirtualCharger: { ...STEADY, since: "2026-11-01" },
     reviewCustomer: { outcome: "goedgekeurd" },
+    signSandboxCustomer: { outcome: "signed", years: 3 },
+    expireSandboxMandate: { connection_id: ending.connection_id },
     settleSandboxQuarter: { quarter: "2026-Q2" },
     seeChargers: { chargers: [{ charger_id: charger, generation: 1 }] },
     takeMessages: {

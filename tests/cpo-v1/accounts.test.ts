@@ -77,7 +77,12 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
       account_id: expect.anything(),
       access_channel: "cpo_api",
       iban_checksum_ok: true,
-      signatory: { full_name: "Sanne de Vries", email: "sanne@example.nl" },
+      signatory: {
+        full_name: "Sanne de Vries",
+        email: "sanne@example.nl",
+        mail_failed_at: null,
+        mail_failed_reason: null,
+      },
       connections: [
         {
           connection_id: UUID,

@@ -196,6 +196,21 @@ describe("contract §2 send_email mails the link to the signatory", () => {
     });
     expect((await issue({ account_id, send_email: false })).body).toMatchObject({ ok: true, email_sent: false });
   });
+
+  test.each(["zakelijk", "vve"])(
+    "contract §2 the mandate of a %s names the company, or there is no link",
+    async (type) => {
+      const nameless = [{ type }, { type, company: null }, { type, company: { kvk: "12345678" } }];
+      for (const fields of nameless) {
+        const { account_id } = await createAccount(world, world.partnerA, fields);
+        await refused({ account_id }, 422, { error: "company_required", detail: expect.stringContaining("company") });
+      }
+      for (const named of [{ company: { name: "Korenaar B.V." } }, { display_name: "VvE Korenaar" }]) {
+        const { account_id } = await createAccount(world, world.partnerA, { type, ...named });
+        expect((await issue({ account_id })).body.ok).toBe(true);
+      }
+    },
+  );
 });
 
 describe("contract §2 what else is refused", () => {

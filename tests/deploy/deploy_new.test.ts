@@ -129,7 +129,7 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
 
   test("stops where something fails, says which step it was and what to do, and goes on there", () => {
     expect(stopped.code).toBe(1);
-    expect(stopped.said).toMatch(/8\/14 {2}Secrets of the functions\n\nsupabase secrets set failed/);
+    expect(stopped.said).toMatch(/9\/15 {2}Secrets of the functions\n\nsupabase secrets set failed/);
     expect(stopped.said).toMatch(/run the same command again: it goes on here\.$/);
     expect(complete.code, complete.said).toBe(0);
     // what the first walk did is found, and stays
@@ -161,6 +161,10 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     expect(Object.fromEntries(project.api.secrets)).toEqual(readEnv(file("functions")));
     expect([...project.api.published.keys()].sort()).toEqual([...SLUGS].sort());
     expect(project.api.unknown).toEqual([]);
+  });
+
+  test("says what was bought for the project, and what was not", () => {
+    expect(said()).toContain("point-in-time recovery: no, custom domain: yes, log drain: no, read replica: no");
   });
 
   test("tells the database which host it is, and schedules the worker and the documents with the secret from the vault", async () => {

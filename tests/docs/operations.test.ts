@@ -5,16 +5,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parser } from "@prometheus-io/lezer-promql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { ROOT } from "#local/checkout.ts";
 import { pathsOf } from "#shared/http/serve.ts";
 import { HELP } from "../../packages/gateway/src/metrics.ts";
 import { COMMANDS } from "../../packages/operator/src/commands.ts";
 import { run } from "../../packages/operator/src/run.ts";
+import { PROBE } from "../../packages/tools/src/probe/probe.ts";
 import { METRICS } from "../../supabase/functions/worker/metrics.ts";
 import { ENDPOINTS_OF, SERVED } from "../harness/answers.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 const page = readFileSync(join(ROOT, "docs/operations.md"), "utf8");
+const yaml = (file: string) => parse(readFileSync(join(ROOT, "docs", file), "utf8"));
 /** What is code: blocks, and spans in the text. */
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n(.*?)^ *\`\`\``, "gms"))].map(([, , text = ""]) => text);
@@ -109,27 +112,26 @@ describe("SQL", () => {
       await world.database.admin.query("rollback");
     }
   });
-
-  test("of the page for psql runs, in order; what it copies is read", async () => {
-    const lines = blocks("psql").flatMap((text) => text.trim().split(/\n\s*/));
-    expect(lines.length).toBeGreaterThan(4);
-    await world.database.admin.query("begin");
-    for (const line of lines) {
-      const [, from] = /^\\copy (\(.*\)|\S+) (?:to|from) '[\w.]+'/.exec(line) ?? [];
-      const statement = from ? `select * from ${from} t` : line;
-      await world.database.admin.query(statement.replace("<moment>", "2026-01-01"));
-    }
-    await world.database.admin.query("rollback");
-  });
 });
 
 describe("metrics and alerts", () => {
   const ofGateway = Object.keys(HELP).filter((name) => name.startsWith("ocpp_"));
   const metrics = [...Object.keys(METRICS).map((name) => `ere_${name}`), ...ofGateway];
-  const alerts = [...page.matchAll(/- alert: (\w+)\n +expr: (.+)/g)].map(([, name = "", expr = ""]) => ({
-    name,
-    expr,
-  }));
+  // of the platform, by supabase.com/docs/guides/telemetry/metrics and github.com/supabase/supabase-grafana
+  const ofPlatform = [
+    ...["node_filesystem_avail_bytes", "node_filesystem_size_bytes", "pg_stat_database_num_backends"],
+    ...["max_connections_connection_count", "physical_replication_lag_physical_replication_lag_seconds"],
+  ];
+  const ofLog = ["ere_requests_total", "ere_request_ms_bucket"];
+  const known = [...metrics, ...Object.keys(PROBE), ...ofLog, ...ofPlatform];
+  type Rule = {
+    alert: string;
+    expr: string;
+    for?: string;
+    labels: { severity: string };
+    annotations: { summary: string; runbook_url: string };
+  };
+  const alerts = (yaml("alerts.yml").groups as { rules: Rule[] }[]).flatMap(({ rules }) => rules);
 
   test("the page has a row for every figure, and for none that is gone", () => {
     const listed = [...page.matchAll(/^\| (`(?:ere|ocpp)_.*?) \|/gm)].flatMap(([, cell = ""]) =>
@@ -139,28 +141,54 @@ describe("metrics and alerts", () => {
   });
 
   test.each(alerts)(
-    "the alert $name is an expression of Prometheus, about figures and labels that there are",
-    ({ expr }) => {
+    "the alert $alert is an expression of Prometheus, about figures and labels that there are",
+    ({ expr, for: lasts = "1m" }) => {
       const wrong: string[] = [];
       const named: string[] = [];
       parser.parse(expr).iterate({
         enter: ({ type, from, to }) => {
           if (type.isError) wrong.push(expr.slice(from, to + 5));
-          if (type.name === "Identifier" && /^(?:ere|ocpp)_/.test(expr.slice(from, to)))
-            named.push(expr.slice(from, to));
+          if (type.name === "Identifier") named.push(expr.slice(from, to));
         },
       });
+      // figures named by a pattern
+      for (const [, pattern = ""] of expr.matchAll(/__name__=~"([^"]+)"/g))
+        named.push(...known.filter((name) => new RegExp(`^(?:${pattern})$`).test(name)));
       expect(wrong).toEqual([]);
+      expect(lasts).toMatch(/^\d+[mh]$/);
       expect(named.length).toBeGreaterThan(0);
-      expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
+      expect(named.filter((name) => !known.includes(name))).toEqual([]);
       for (const [, name = "", label = ""] of expr.matchAll(/ere_(\w+)\{(\w+)=/g))
-        expect(METRICS[name]?.label).toBe(label);
+        if (METRICS[name]) expect(METRICS[name].label).toBe(label);
     },
   );
 
+  test.each(alerts)("the alert $alert says how urgent it is, what is wrong, and where its runbook is", (rule) => {
+    const { alert, labels, annotations } = rule;
+    expect(["critical", "warning"]).toContain(labels.severity);
+    expect(annotations.summary.length).toBeGreaterThan(10);
+    expect(annotations.runbook_url).toBe(`{{ $externalLabels.docs }}/operations.md#${alert.toLowerCase()}`);
+  });
+
+  test("Vector counts what the log says of requests, under the names that the alerts ask for", async () => {
+    const { transforms, sinks } = yaml("front/vector.yaml");
+    const world = await createWorld();
+    await world.get("/v1/accounts", "wrong");
+    const line = world.log.find(({ event }) => event === "request") as Record<string, unknown>;
+    await world.close();
+    const fields = [...transforms.request.source.matchAll(/\bline\.(\w+)/g)].map(([, name]) => name);
+    expect(fields).toEqual(["event", "function", "status", "ms", "one_in"]);
+    expect(Object.keys(line)).toEqual(expect.arrayContaining(fields.filter((name) => name !== "one_in")));
+    const names = transforms.figures.metrics.map((each: Record<string, string>) =>
+      [each.namespace, each.name, ...(each.type === "histogram" ? ["bucket"] : [])].join("_"),
+    );
+    expect(names).toEqual(ofLog);
+    expect(sinks.prometheus.buckets).toContain(2000);
+  });
+
   test("every alert has its runbook, and every runbook its alert", () => {
     const section = page.slice(page.indexOf("\n## Alerts"), page.indexOf("\n## Rotate a key"));
-    expect([...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts.map(({ name }) => name));
-    expect(alerts.length).toBeGreaterThan(8);
+    expect([...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
+    expect(alerts.length).toBeGreaterThan(20);
   });
 });

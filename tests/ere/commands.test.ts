@@ -1,8 +1,11 @@
 // A quarter from kWh to euro as a person at the command line reads it: tables, sentences, and the same as JSON.
 
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ROOT } from "../../packages/local/src/checkout.ts";
+import { placeOf, writePrivate } from "../../packages/operator/src/private_file.ts";
 import { operate } from "../operator/operator.ts";
 import type { Customer } from "./ere_world.ts";
 import { createPayoutWorld, type PayoutWorld } from "./payout_world.ts";
@@ -205,6 +208,26 @@ test("contract §8 payout approve names whom it pays before it asks, and asks no
   const again = await approve([], null);
   expect([again.code, again.err, again.out]).toEqual([0, "", expect.stringMatching(/^Nothing to change/)]);
   await read(`payout cancel ${batch} --reason done --yes`, "operator_anna");
+});
+
+test("contract §8 a file without a folder goes to ./out, which is closed to others; git ignores it, and such files at the root", () => {
+  const cwd = process.cwd();
+  const root = mkdtempSync(join(world.folder, "checkout-"));
+  process.chdir(root);
+  try {
+    expect(["q.csv", "out", "out/q.csv", "./q.csv", "../q.csv", "/srv/q.csv", "."].map(placeOf)).toEqual([
+      ...["out/q.csv", "out", "out/q.csv", "./q.csv", "../q.csv", "/srv/q.csv", "."],
+    ]);
+    writePrivate(placeOf("q.csv"), "ean");
+    expect([statSync("out").mode & 0o777, statSync("out/q.csv").mode & 0o777]).toEqual([0o700, 0o600]);
+  } finally {
+    process.chdir(cwd);
+  }
+  const ignored = (path: string) => spawnSync("git", ["check-ignore", "-q", path], { cwd: ROOT }).status === 0;
+  for (const path of ["out/any.pdf", "q.csv", "bank.xml", "evidence.zip"])
+    expect([path, ignored(path)]).toEqual([path, true]);
+  for (const path of ["docs/q.csv", "tests/ere/bank.xml", "packages/out/q.ts", "openapi.json"])
+    expect([path, ignored(path)]).toEqual([path, false]);
 });
 
 test("contract §8 a file that cannot be written is said before anything is done for it; one for the bank is closed to others", async () => {

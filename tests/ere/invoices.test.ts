@@ -383,5 +383,5 @@ test("contract §3 a customer's year: what was sold in it, what was taken back, 
     customer?.account_id,
   ]);
   expect((await world.done(`payout overview ${rows[0].cpo_external_ref} 2026`)).overview).toEqual(overview);
-  await world.refused("payout overview nobody 2026", 'No account has the id or cpo_external_ref "nobody"');
+  await world.refused("payout overview nobody 2026", 'No account matches "nobody"');
 });

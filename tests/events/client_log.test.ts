@@ -266,6 +266,18 @@ describe("§6 the log of a client", () => {
     expect(await typesOfNews()).toEqual(["mandate.revoked"]);
   });
 
+  test("tells that mail to a customer does not arrive, without the address", async () => {
+    // the sandbox sends nothing that could come back
+    const mail = await world.row(
+      `update core.mail_outbox set status = 'sent' where id = (
+         select id from core.mail_outbox where cause like 'mandate_signed:%' and status = 'captured' limit 1)
+       returning id, recipient`,
+    );
+    const report = { mail: mail.id, recipients: [mail.recipient], action: "failed", status: "5.1.1" };
+    await world.row("select ops.mail_bounced($1)", JSON.stringify({ reports: [report] }));
+    expect(await news()).toMatchObject([{ type: "mandate.mail_failed", data: { reason: "unknown_address" } }]);
+  });
+
   test("has had every type by now, and none of them shows who, where or which account of a bank", async () => {
     // a CPO's chargers connect to its own back office, and tests/ocpi pulls
     const untold: EventType[] = ["webhook_endpoint.disabled", "charger.connected", "ocpi.pull_failed"];

@@ -88,6 +88,7 @@ function errorBody(code: ErrorCode, style: Surface["errors"]): z.ZodType {
     error: z.string(),
     [text]: z.string(),
     ...Object.fromEntries(named),
+    doc_url: z.string().optional(),
     request_id: z.string(),
   });
   ERROR_BODIES.set(`${code} ${text}`, body);

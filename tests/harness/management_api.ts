@@ -96,6 +96,8 @@ export async function startManagementApi(database?: ComingDatabase): Promise<Man
             ...{ db_user: "postgres", db_host: database?.host, db_port: database?.port, db_name: database?.name },
           },
         ]);
+      case `GET /v1/projects/${project}/billing/addons`:
+        return Response.json({ selected_addons: [{ type: "custom_domain", variant: { id: "cd_default" } }] });
       case `GET /v1/projects/${project}/config/auth`:
         return Response.json(auth);
       case `PATCH /v1/projects/${project}/config/auth`:

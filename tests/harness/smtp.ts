@@ -8,15 +8,15 @@ type Received = { from: string; to: string[]; message: string };
 export async function startSmtp() {
   const state = {
     received: [] as Received[],
-    /** What it says to a recipient instead of 250, for as long as it is set. */
-    refuse: null as ((recipient: string) => number | null) | null,
+    /** What it says to a recipient instead of 250, with a text if it has one, for as long as it is set. */
+    refuse: null as ((recipient: string) => number | [number, string] | null) | null,
     /** What it says to whoever sends. */
     refuseSender: null as number | null,
     /** How long it takes over a message. */
     delay_ms: 0,
     connections: 0,
   };
-  const failure = (responseCode: number) => Object.assign(new Error("Not this time"), { responseCode });
+  const failure = (responseCode: number, text = "Not this time") => Object.assign(new Error(text), { responseCode });
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS", "AUTH"],
@@ -28,8 +28,8 @@ export async function startSmtp() {
       done(state.refuseSender ? failure(state.refuseSender) : null);
     },
     onRcptTo({ address }, _session, done) {
-      const code = state.refuse?.(address);
-      done(code ? failure(code) : null);
+      const said = state.refuse?.(address);
+      done(said ? (Array.isArray(said) ? failure(...said) : failure(said)) : null);
     },
     onData(stream, session, done) {
       const chunks: Buffer[] = [];

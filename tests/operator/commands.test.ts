@@ -317,6 +317,18 @@ describe("contract §8 client", () => {
     ).toBe(false);
     await refused("client set-scopes nobody cpo:accounts:read", "No client");
   });
+
+  test("§5 client set-scopes with + adds to what there is", async () => {
+    const { client_id } = await world.addClient(world.partnerA.id, { scopes: ["cpo:accounts:read"] });
+    const added = { changed: true, client: { scopes: ["cpo:accounts:read", "cpo:webhooks"] } };
+    expect((await done(`client set-scopes ${client_id} +cpo:webhooks`, "client.scopes_set")).json).toMatchObject(added);
+    expect((await done(`client set-scopes ${client_id} +cpo:webhooks`)).json).toMatchObject({
+      ...added,
+      changed: false,
+    });
+    for (const mixed of ["+cpo:webhooks cpo:accounts:read", "cpo:accounts:read +cpo:webhooks"])
+      await refused(`client set-scopes ${client_id} ${mixed}`, "before every scope");
+  });
 });
 
 describe("contract §8 connection", () => {

@@ -130,6 +130,17 @@ describe("contract §8 customer find", () => {
     expect((await done(["customer", "find", "nobody-is-called-this"])).audit).toEqual([]);
   });
 
+  test("contract §8 customer find says that an IBAN cannot be searched, however it is typed, and does not repeat it", async () => {
+    for (const typed of ["NL91ABNA0417164300", "nl91 abna 0417 1643 00", "NL00ABNA0417164300"]) {
+      const { code, err } = await operator(["customer", "find", typed]);
+      expect([code, err]).toEqual([1, expect.stringContaining("IBANs are stored encrypted")]);
+      expect(err).not.toContain(typed);
+    }
+    const named = await createAccount(world, world.partnerA, { cpo_external_ref: "NL91ABNA0417164300" });
+    const { json } = await done("customer find NL91ABNA0417164300");
+    expect(json.customers.map(({ id }: { id: string }) => id)).toEqual([named.account_id]);
+  });
+
   test("contract §8 customer find shows so many, by name, and says when there are more; a limit above 1000 is not understood", async () => {
     for (const name of ["Cees Veelman", "Anna Veelman", "Bart Veelman"])
       await createAccount(world, world.partnerB, person(name, `${name.slice(0, 4).toLowerCase()}@veel.example`));
@@ -216,7 +227,13 @@ describe("contract §8 account show", () => {
       balance_eur: 0,
       brought_by: null,
     });
-    expect(json.signatory).toEqual({ full_name: "Toon Alles", email: "toon@voorbeeld.nl", phone: "+31687654321" });
+    expect(json.signatory).toEqual({
+      full_name: "Toon Alles",
+      email: "toon@voorbeeld.nl",
+      phone: "+31687654321",
+      mail_failed_at: null,
+      mail_failed_reason: null,
+    });
     expect(json.connections).toMatchObject([{ connection_id, mandate_status: "signed" }]);
     expect(json.mandates).toMatchObject([
       { connection_id, status: "signed", signed_name: expect.any(String), code_confirmed: expect.any(Boolean) },
@@ -241,7 +258,7 @@ describe("contract §8 account show", () => {
   });
 
   test("contract §8 account show refuses what is no account, and a reference of two", async () => {
-    await refused(["account", "show", "niemand"], 'No account has the id or cpo_external_ref "niemand"');
+    await refused(["account", "show", "niemand"], 'No account matches "niemand"; find it with customer find');
     await refused(`account show ${NOBODY}`, `"${NOBODY}"`);
     await refused(["account", "show", "%"], '"%"');
     for (const partner of [world.partnerA, world.partnerB])
@@ -395,6 +412,17 @@ describe("contract §8 ean list", () => {
     expect(out).toMatch(/^Connections\nid +partner_slug/);
     expect(out).toContain("\nDrafts\n");
   });
+});
+
+test("contract §8 partner show and stats leave no value blank, and count mail that is tried again apart", async () => {
+  const shown = await operate(["partner", "show", "partner-b"], env);
+  expect(shown.out).not.toMatch(/ +$/m);
+  expect(shown.out).toMatch(/^ {2}payout +-$/m);
+  const { json } = await done(["stats"]);
+  const named = json.waits.map(({ what }: { what: string }) => what);
+  expect(named).toEqual(
+    expect.arrayContaining(["mail that did not arrive", "of it mail that failed, and is tried again"]),
+  );
 });
 
 describe("contract §8 mail that failed", () => {

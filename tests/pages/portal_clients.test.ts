@@ -38,6 +38,7 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
     const { text } = await ask(portal(world, page));
     expect(text).toContain(world.partnerA.client.client_id);
     expect(text).toContain("Mies &lt;Open&gt;");
+    expect(text, "when its token made the account").toMatch(/<dt>Laatst gebruikt<\/dt><dd>\d+ [a-z]+ \d{4}/);
     expect(text).toContain(open.account.cpo_external_ref);
     expect(text).toMatch(/✗ machtiging getekend[\s\S]*✓ rekeningnummer bekend/);
     expect(text).toContain("nog geen kWh");

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createAccount } from "../harness/people.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import { later, type SandboxWorld } from "../sandbox/sandbox_world.ts";
 import type { Browser } from "./claimant.ts";
@@ -83,8 +84,18 @@ describe("§4.2 what needs a partner's attention", () => {
     await change("status = 'conflict'");
     await change("status = 'conflict'");
     await change("ean_status = 'not_found'");
+    const failed = "mail_failed_at = private.now(), mail_failed_reason = 'unknown_address'";
+    await change(failed);
+    await change(failed);
     await change(`expires_at = '${later(86_400)}'`);
-    await addCustomer(world, partnerA, "partner_upload");
+    const signer = (id: string) =>
+      world.row(
+        `update core.signatories s set ${failed} from core.accounts a where a.id = s.account_id and a.user_id = $1 returning 1`,
+        id,
+      );
+    await signer(await addCustomer(world, partnerA, "partner_upload"));
+    const { account_id } = await createAccount(world, partnerA);
+    await world.row(`update core.signatories set ${failed} where account_id = $1 returning 1`, account_id);
     const charger = (id: string, set: string) =>
       world.row(`update core.chargers set ${set} where user_id = $1 returning 1`, id);
     const person = { postal_code: "1111AA" };
@@ -92,7 +103,9 @@ describe("§4.2 what needs a partner's attention", () => {
       await addCustomer(world, partnerA, "oauth_consent", person),
       "status = 'removed', removed_at = private.now()",
     );
-    await charger(await addCustomer(world, partnerA, "manual", person), "mid_eligible = false");
+    const manual = await addCustomer(world, partnerA, "manual", person);
+    await charger(manual, "mid_eligible = false");
+    await signer(manual);
     for (const [status, failing] of [
       ["disabled", null],
       ["enabled", later(-60)],
@@ -112,17 +125,20 @@ describe("§4.2 what needs a partner's attention", () => {
     const shown = await attention(ask);
     expect(shown).toEqual([
       ["2 aanmeldingen zijn al bij ons bekend", "/drafts?needs=conflict"],
+      ["Bij 2 aanmeldingen kwam onze mail niet aan", "/drafts?needs=mail"],
       ["Bij 1 aanmelding is de aansluiting niet gevonden, of meer dan één", "/drafts?needs=ean"],
       ["1 aanmelding verloopt binnen 14 dagen", "/drafts?needs=expiring"],
       // those of the two who are hidden are not told
       ["Van 1 klant is de registratie afgekeurd", "/customers?registration=afgekeurd"],
+      ["Bij 1 klant kwam onze mail niet aan", "/customers?mail=failed"],
       ["1 klant heeft nog geen laadpaal", "/customers?charger=without"],
       ["Bij 1 klant heeft de nieuwste laadpaal geen MID-meter", "/customers?charger=without_mid"],
       ["1 webhook staat uit", expect.stringContaining("/settings")],
       ["1 webhook geeft fouten", expect.stringContaining("/settings")],
+      [expect.stringMatching(/^Bij 1 klant uit uw systeem kwam onze mail niet aan/), "/settings/webhooks"],
       [expect.stringMatching(/^U kunt in deze 30 dagen nog 4\d van 1\.000 klanten aanmelden$/), "/import"],
     ]);
-    for (const [words, href = ""] of shown.slice(0, 6)) {
+    for (const [words, href = ""] of shown.slice(0, 8)) {
       const { status, text } = await ask(portal(world, href));
       const rows = [...text.matchAll(/<th scope="row"|href="[^"]*\/customers\/cus_/g)].length;
       expect([href, status, rows]).toEqual([href, 200, Number(/\d+/.exec(words ?? "")?.[0])]);

@@ -44,6 +44,8 @@ describe("§4.2 disclosure", () => {
       street: unique(index).street,
       house_number: `${unique(index).house_number} ${unique(index).addition}`,
       registration_status: "afgekeurd",
+      mail_failed_at: null,
+      mail_failed_reason: null,
       city: "Amersfoort",
       attached_month: "2026-10-01",
       is_active: true,

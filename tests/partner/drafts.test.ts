@@ -50,6 +50,8 @@ describe("§4.2 GET /partner/drafts", () => {
       invited_at: null,
       claimed_at: null,
       expires_at: expect.any(String),
+      mail_failed_at: null,
+      mail_failed_reason: null,
     });
     expect(await list("", world.keyB)).toEqual([]);
     expect(await list("?external_ref=KL-1", world.keyB)).toEqual([]);

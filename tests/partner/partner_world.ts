@@ -20,33 +20,35 @@ export type PartnerWorld = World & {
 export async function createPartnerWorld(options: WorldOptions = {}): Promise<PartnerWorld> {
   const world = await createWorld({ limits: "lifted", ...options });
   const key: PartnerWorld["key"] = ({ id }) => giveKey(world, id);
-  const manager: PartnerWorld["manager"] = async (partner, ...scopes) => {
-    const granted = scopes.length > 0 ? scopes : ["partners:read", "partners:write"];
-    const { id: userId } = await addLogin(world);
-    if (partner)
-      await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", partner.id, userId);
-    const app = await world.addClient(null, { scopes: granted, grant_types: ["authorization_code"] });
-    const { id: grantId } = await world.row(
-      "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, $3) returning id",
-      userId,
-      app.id,
-      granted,
-    );
-    const scope = granted.join(" ");
-    return issueUserToken(world.environment, { userId, clientId: app.client_id, scope, grantId });
-  };
   for (const { id } of [world.partnerA, world.partnerB])
     await world.row("update core.partners set return_url = 'https://' || slug || '.example/klaar' where id = $1", id);
   const keyA = await key(world.partnerA);
   return {
     ...world,
     key,
-    manager,
+    manager: (partner, ...scopes) => giveManager(world, partner, ...scopes),
     keyA,
     keyB: await key(world.partnerB),
     import: (rows, fields = {}, token = keyA) =>
       world.post("/partner/drafts/import", { consent: true, send_invite: false, rows, ...fields }, token),
   };
+}
+
+/** An application's token for a new person, who manages the partner if there is one. */
+export async function giveManager(world: World, partner: { id: string } | null, ...scopes: string[]): Promise<string> {
+  const granted = scopes.length > 0 ? scopes : ["partners:read", "partners:write"];
+  const { id: userId } = await addLogin(world);
+  if (partner)
+    await world.row("insert into core.partner_managers (partner_id, user_id) values ($1, $2)", partner.id, userId);
+  const app = await world.addClient(null, { scopes: granted, grant_types: ["authorization_code"] });
+  const { id: grantId } = await world.row(
+    "insert into core.oauth_grants (user_id, client_id, scopes) values ($1, $2, $3) returning id",
+    userId,
+    app.id,
+    granted,
+  );
+  const scope = granted.join(" ");
+  return issueUserToken(world.environment, { userId, clientId: app.client_id, scope, grantId });
 }
 
 /** A new active API key of a partner; the one before stops working. */

@@ -16,7 +16,12 @@ export type SandboxWorld = ClaimWorld & {
   /** Claimed and submitted, as the helper says it. */
   customer: (fields?: Record<string, unknown>, body?: Record<string, unknown>, key?: string) => Promise<Answer["body"]>;
   /** POST /sandbox/v1/customers/{id}/{helper}. */
-  play: (id: string, helper: "chargers" | "sync" | "review", body?: unknown, key?: string) => Promise<Answer>;
+  play: (
+    id: string,
+    helper: "chargers" | "sync" | "review" | "sign" | "expire-mandate",
+    body?: unknown,
+    key?: string,
+  ) => Promise<Answer>;
   reset: (key?: string) => Promise<Answer>;
   /** The worker's run, with what it counted. */
   work: () => Promise<Record<string, number>>;

@@ -79,6 +79,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
         gross_eur: expect.any(Number),
         net_eur: expect.any(Number),
         accounts_left: 0,
+        payments_failed: [],
         left_out: [],
       },
     ]);
@@ -174,6 +175,114 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
       "update core.partners set iban_ciphertext = null, iban_key_id = null, iban_last4 = null, iban_holder = null where id = $1",
       world.partnerA.id,
     );
+  });
+
+  test("reject: the register rejects a month, which is delivered again and settled later", async () => {
+    const account_id = await cpoAccount({ "2026-04": 100, "2026-05": 50 });
+    const { body } = await settle({ quarter: "2026-Q2", reject: ["2026-05"] });
+    expect(body).toMatchObject({
+      kwh: 100,
+      left_out: [{ account_id, period: "2026-05", reason: "rejected_by_register" }],
+    });
+    const statuses = () =>
+      world.rows(
+        "select d.status from core.delivered_months d join core.connections c on c.id = d.connection_id where c.account_id = $1 order by d.period",
+        account_id,
+      );
+    expect(await statuses()).toEqual([{ status: "registered" }, { status: "rejected" }]);
+    expect(
+      (
+        await world.rows(
+          "select data -> 'periods' as periods from core.events where account_id = $1 and type = 'account.months_rejected'",
+          account_id,
+        )
+      ).map(({ periods }) => periods),
+    ).toEqual([["2026-05-01"]]);
+    expect((await settle({ quarter: "2026-Q2", reject: ["2026-05"] })).body, "a repeat changes nothing").toEqual(body);
+    const months = [{ period: "2026-05", total_kwh: 40 }];
+    await world.post("/v1/sessions:batch", { account_id, months }, await world.partnerA.client.token());
+    expect((await settle()).body).toMatchObject({ kwh: 140, left_out: [] });
+  });
+
+  test("reject: all months of the quarter, so that nothing is sold", async () => {
+    const account_id = await cpoAccount({ "2026-04": 100 });
+    const { status, body } = await settle({ quarter: "2026-Q2", reject: ["2026-04"] });
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ accounts: 0, kwh: 0, gross_eur: 0, booking_id: expect.any(String) }),
+    ]);
+    expect(body.left_out).toEqual([{ account_id, period: "2026-04", reason: "rejected_by_register" }]);
+  });
+
+  test("fail: the payment of an account comes back, and its IBAN gets nothing until there is another one", async () => {
+    const [fails, good] = [await cpoAccount({ "2026-04": 100 }), await cpoAccount({ "2026-04": 50 })];
+    const { body } = await settle({ quarter: "2026-Q2", fail: [fails.toUpperCase()] });
+    expect(body.payments_failed).toEqual([fails]);
+    const lines = () =>
+      world.rows("select account_id, status, failed_reason from core.payout_lines order by amount desc, arrival");
+    expect(await lines()).toEqual([
+      { account_id: fails, status: "failed", failed_reason: "AC04" },
+      { account_id: good, status: "paid", failed_reason: null },
+    ]);
+    const [notice] = await world.rows(
+      "select kind from core.notices where account_id = $1 and kind like 'payout_%'",
+      fails,
+    );
+    expect(notice).toEqual({ kind: "payout_failed" });
+    expect((await settle({ quarter: "2026-Q2", fail: [fails] })).body.payments_failed).toEqual([]);
+    expect(
+      (await lines()).map(({ status }) => status),
+      "the number is barred",
+    ).toEqual(["failed", "paid"]);
+
+    const { cpo_external_ref } = await world.row("select cpo_external_ref from core.accounts where id = $1", fails);
+    await world.post(
+      "/v1/accounts",
+      { cpo_external_ref, iban: "NL20INGB0001234567" },
+      await world.partnerA.client.token(),
+    );
+    await settle();
+    expect((await lines()).map(({ status }) => status).sort()).toEqual(["failed", "paid", "paid"]);
+  });
+
+  test("fail: of an account that is settled through the CPO, the partner's payment comes back", async () => {
+    await world.row(
+      "update core.partners set iban_ciphertext = 'x', iban_key_id = 'x', iban_last4 = '1', iban_holder = 'Laadpunt' where id = $1",
+      world.partnerA.id,
+    );
+    const through = await cpoAccount({ "2026-04": 100 });
+    await world.row("update core.accounts set payout_handler = 'via_cpo_invoicing' where id = $1", through);
+    expect((await settle({ quarter: "2026-Q2", fail: [through] })).body.payments_failed).toEqual([through]);
+    const types = await world.rows(
+      "select type from core.events where account_id = $1 and type like 'payout.%'",
+      through,
+    );
+    expect(types).toEqual([{ type: "payout.failed" }]);
+    expect((await settle({ quarter: "2026-Q2", fail: [through] })).body.payments_failed).toEqual([]);
+    const paid = () => world.rows("select status from core.payout_lines order by arrival");
+    expect(await paid(), "a repeat pays and fails nothing").toEqual([{ status: "failed" }]);
+    await settle();
+    expect(await paid()).toEqual([{ status: "failed" }, { status: "paid" }]);
+    await world.row(
+      "update core.partners set iban_ciphertext = null, iban_key_id = null, iban_last4 = null, iban_holder = null where id = $1",
+      world.partnerA.id,
+    );
+  });
+
+  test("attack: an account of another partner fails nothing, and nothing is settled", async () => {
+    const foreign = await cpoAccount({ "2026-04": 100 }, world.partnerB);
+    const own = await cpoAccount({ "2026-04": 100 });
+    const refused = await settle({ quarter: "2026-Q2", fail: [own, foreign] });
+    expect([refused.status, refused.body.error]).toEqual([404, "customer_not_found"]);
+    expect(await books()).toEqual(empty);
+  });
+
+  test.each([
+    ["a month of another quarter", { reject: ["2026-07"] }],
+    ["a month that there is not", { reject: ["2026-13"] }],
+    ["an account id that is none", { fail: ["KL-1"] }],
+  ])("%s is invalid", async (_, more) => {
+    expect((await settle({ quarter: "2026-Q2", ...more })).body.error).toBe("invalid_request");
   });
 
   test("of the running quarter the months that are over", async () => {
@@ -330,7 +439,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect((await settle()).body.kwh).toBe(100);
     expect(await deliver()).toEqual([{ period: "2026-04", status: "locked" }]);
     await world.reset();
-    expect(await deliver()).toEqual([{ period: "2026-04", status: "ingested" }]);
+    expect(await deliver()).toEqual([{ period: "2026-04", status: "ingested", change: "changed" }]);
     expect((await settle()).body).toMatchObject({ kwh: 40, accounts: 1 });
   });
 });

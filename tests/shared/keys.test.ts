@@ -213,6 +213,27 @@ test("contract §6 attack: no bearer of a machine opens the door of another", as
   ]);
 });
 
+test.each([
+  ["WORKER_SECRET", "GET", "client-address", worker],
+  ["METRICS_SECRET", "GET", "metrics", worker],
+  ["GATEWAY_SECRET", "POST", "seen", gateway],
+] as const)(
+  "contract §6 %s takes two values while it rotates, so that no caller is refused",
+  async (name, method, path, surface) => {
+    const old = world.environment.config[name];
+    const made = fresh()[name];
+    const answers = async (environment: Environment) => {
+      const opened: boolean[] = [];
+      for (const bearer of [old, made, `${made},${old}`, "", ","])
+        opened.push(await asBearer(environment, method, path, bearer, surface));
+      return opened;
+    };
+    expect(await answers(world.environment)).toEqual([true, false, false, false, false]);
+    expect(await answers(with_({ [name]: `${made},${old}` }))).toEqual([true, true, false, false, false]);
+    expect(await answers(with_({ [name]: made }))).toEqual([false, true, false, false, false]);
+  },
+);
+
 /** A ring with a new key in front of what it had. */
 function rotated(ring: KeyRing): KeyRing {
   const { current, keys } = fresh().LINK_KEYS;

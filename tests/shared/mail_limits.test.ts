@@ -113,6 +113,21 @@ describe("contract §9 attack: mail without end to one address", () => {
     expect(sent).toEqual([...Array(10).fill(true), false, false]);
   });
 
+  test("a CPO changes the telephone of who signed again and again: ten mails, and no change of which nobody is told", async () => {
+    const { account_id } = await account();
+    await signMandate(world, account_id);
+    const token = await world.partnerA.client.token();
+    const answers = [];
+    for (let n = 0; n < 12; n++) {
+      const person = { phone: `+316123456${10 + n}` };
+      answers.push(await world.post("/v1/accounts:update", { account_id, person }, token));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(200), 429, 429]);
+    expect(answers[11]?.body).toMatchObject({ error: "Too many requests", retry_after_seconds: expect.any(Number) });
+    const { phone } = await world.row("select phone from core.signatories where account_id = $1", account_id);
+    expect(phone).toBe("+31612345619");
+  });
+
   test("tags and dots of large providers are one mailbox; elsewhere they are another's", async () => {
     const [name = ""] = email.split("@");
     const sent: boolean[] = [];

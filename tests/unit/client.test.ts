@@ -23,16 +23,19 @@ import {
 
 test("§9.5 the types ask for what is required, leave out what has a default, and promise what is always there", () => {
   type Schemas = components["schemas"];
-  const connection = { ean_code: "871687110000000018", postal_code: "3818 LH", house_number: 8 };
+  const connection = { ean_code: "871687110000000018", postal_code: "3818 LH", house_number: "8" };
   expectTypeOf<{ person: { full_name: string }; connection: typeof connection }>().toExtend<Schemas["CreateAccount"]>();
   expectTypeOf<{ consent: true; email: string; naam: string }>().toExtend<Schemas["AddCustomers"]>();
   expectTypeOf<{ consent: true; rows: { email: string }[] }>().toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ consent: true; rows: { naam: string }[] }>().not.toExtend<Schemas["AddCustomers"]>();
   expectTypeOf<{ rows: { email: string }[] }>().not.toExtend<Schemas["AddCustomers"]>();
   expectTypeOf<{ email: string }>().not.toExtend<Schemas["AddCustomers"]>();
-  expectTypeOf<{ dry_run: true; email: string }>().toExtend<Schemas["AddCustomers"]>();
-  expectTypeOf<{ dry_run: true; csv: string }>().toExtend<Schemas["ImportDrafts"]>();
+  expectTypeOf<{ dry_run: true; email: string }>().not.toExtend<Schemas["AddCustomers"]>();
+  expectTypeOf<{ dry_run: true; consent: false; csv: string }>().toExtend<Schemas["ImportDrafts"]>();
   expectTypeOf<{ dry_run: boolean; csv: string }>().not.toExtend<Schemas["ImportDrafts"]>();
-  expectTypeOf<{ consent: boolean; csv: string }>().not.toExtend<Schemas["ImportDrafts"]>();
+  type File = paths["/v1/uploads"]["post"]["requestBody"]["content"]["text/csv"];
+  expectTypeOf<File>().toEqualTypeOf<string | Uint8Array | Blob | ReadableStream<Uint8Array>>();
+  expectTypeOf<{ consent: true; file: Blob }>().toExtend<Schemas["UploadDrafts"]>();
   expectTypeOf<Schemas["CreatedAccount"]["account_id"]>().toEqualTypeOf<string>();
   expectTypeOf<Schemas["ErePosition"]["ere"]>().toEqualTypeOf<Schemas["Ere"] | null>();
   expectTypeOf<paths["/v1/accounts"]["get"]["parameters"]["query"]>().toEqualTypeOf<
@@ -417,14 +420,61 @@ describe("§8 patience", () => {
     expect(error.message).toContain("(more than timeoutMs, 2000 ms)");
   });
 
-  test("§8 a file is sent again whole", async () => {
-    const { client: api, sent } = client({ "/partner/uploads": [{ status: 503 }, { body: {} }] });
-    const form = new FormData();
-    form.set("file", new Blob(["email\nsanne@example.nl"]), "people.csv");
+  const CSV = "maand;kWh\n2026-03;312,5\n";
+  const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+  test.each<[string, () => string | Uint8Array | Blob | ReadableStream<Uint8Array>, string | null]>([
+    ["text", () => CSV, "text/csv"],
+    ["bytes", () => new TextEncoder().encode(CSV), "text/csv"],
+    ["bytes of a workbook", () => new TextEncoder().encode(`PK${CSV}`), XLSX],
+    ["a Blob", () => new Blob([CSV], { type: "application/csv" }), "application/csv"],
+    ["a stream", () => new Blob([CSV]).stream(), null],
+    ["nothing", () => "", "text/csv"],
+  ])("§8 a file is sent as it is, with its type, and again whole: %s", async (kind, file, type) => {
     vi.useRealTimers();
-    await api.POST("/partner/uploads", { body: form as never, bodySerializer: (body) => body as never });
-    expect(sent[0]?.body).toContain("sanne@example.nl");
-    expect(sent[1]?.body).toBe(sent[0]?.body);
+    const types: (string | null)[] = [];
+    const { fetch, sent } = service({ "/v1/uploads": [{ status: 503 }, { body: {} }] });
+    const api = createClient({
+      baseUrl: BASE,
+      token: "t",
+      fetch(input, init) {
+        types.push((input as Request).headers.get("content-type"));
+        return fetch(input, init);
+      },
+    });
+    expect((await api.POST("/v1/uploads", { body: file() })).response.status).toBe(200);
+    const text = kind === "nothing" ? "" : kind.includes("workbook") ? `PK${CSV}` : CSV;
+    expect(sent.map(({ body }) => body)).toEqual([text, text]);
+    expect(types).toEqual([type, type]);
+  });
+
+  test("§8 a header of the call says another type, and a form is sent again whole", async () => {
+    vi.useRealTimers();
+    const types: (string | null)[] = [];
+    const { fetch, sent } = service({ "/partner/uploads": [{ status: 503 }, { body: {} }] });
+    const api = createClient({
+      baseUrl: BASE,
+      token: "t",
+      fetch(input, init) {
+        types.push((input as Request).headers.get("content-type"));
+        return fetch(input, init);
+      },
+    });
+    await api.POST("/v1/uploads", { body: CSV, headers: { "Content-Type": "text/plain" } });
+    const fields = { grant_type: "client_credentials" as const, client_id: "c", client_secret: "s e" };
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    await api.POST("/oauth-token", { body: fields, headers });
+    await api.POST("/v1/accounts", { body: {} as never });
+    expect(types).toEqual(["text/plain", headers["Content-Type"], "application/json"]);
+    expect(sent.map(({ body }) => body)).toEqual([
+      CSV,
+      "grant_type=client_credentials&client_id=c&client_secret=s+e",
+      "{}",
+    ]);
+    await api.POST("/partner/uploads", { body: { file: new Blob([CSV]), consent: true, send_invite: false } });
+    expect(types.slice(3)).toEqual(Array(2).fill(expect.stringMatching(/^multipart\/form-data; boundary=/)));
+    expect(sent[4]?.body).toBe(sent[3]?.body);
+    for (const part of [CSV, 'name="consent"\r\n\r\ntrue', 'name="send_invite"\r\n\r\nfalse'])
+      expect(sent[4]?.body).toContain(part);
   });
 
   test("§8 a call that is given up ends at once: in a pause, in the row, on its way, and before it is sent", async () => {

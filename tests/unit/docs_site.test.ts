@@ -2,7 +2,7 @@
 // and looks at it in a browser.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -12,6 +12,7 @@ import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { render } from "../../packages/docs/src/markdown.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
 import { withTables } from "../../packages/docs/src/tables.ts";
+import { clientFile } from "../../packages/tools/src/pack_client.ts";
 
 const site = buildSite();
 const text = (name: string) => {
@@ -173,13 +174,20 @@ test("§9.5 code is coloured when the site is built, and none of it is markup", 
   expect(html).not.toContain("</script>");
 });
 
+test("§9.5 the guides install the client of this version", () => {
+  for (const page of [text("client.md"), readFileSync(`${ROOT}examples/cpo/README.md`, "utf8")]) {
+    const named = [...page.matchAll(/ere-client-[\d.]+\.tgz/g)].map(String);
+    expect([...new Set(named)]).toEqual([clientFile()]);
+  }
+});
+
 test("§9.5 npm run docs writes the site into a folder, empties it first, and says what it does not know", () => {
   const folder = mkdtempSync(join(tmpdir(), "ere-docs-"));
   const docs = (...args: string[]) =>
     execFileSync(process.execPath, [`${ROOT}packages/docs/src/main.ts`, ...args], { encoding: "utf8", stdio: "pipe" });
   try {
-    expect(docs("--out", folder)).toBe(`${site.size} files in ${folder}\n`);
-    expect(readdirSync(folder).sort()).toEqual([...site.keys()].sort());
+    expect(docs("--out", folder)).toBe(`${site.size + 1} files in ${folder}\n`);
+    expect(readdirSync(folder).sort()).toEqual([...site.keys(), clientFile()].sort());
     expect(() => docs("--api", "example.com")).toThrow(/--api is an address/);
     expect(docs("--help")).toContain("npm run docs -- [options]");
   } finally {

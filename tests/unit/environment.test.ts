@@ -103,6 +103,17 @@ test("a secret opens one door only", () => {
   );
 });
 
+test("of a secret that rotates both values are long enough, and open no other door", () => {
+  const { WORKER_SECRET = "", METRICS_SECRET = "", ...keys } = filled();
+  const read = (worker: string) => () =>
+    readConfiguration({ ...required, ...keys, METRICS_SECRET, WORKER_SECRET: worker }).WORKER_SECRET;
+  const made = "n".repeat(32);
+  expect(read(`${made},${WORKER_SECRET}`)()).toBe(`${made},${WORKER_SECRET}`);
+  for (const wrong of [`${made},short`, `${made},`, `${made},${made},${made}`, `${made}, ${WORKER_SECRET}`])
+    expect(read(wrong)).toThrow(/WORKER_SECRET: must have at least 32 characters/);
+  expect(read(`${made},${METRICS_SECRET}`)).toThrow(/METRICS_SECRET: must be another secret than WORKER_SECRET$/);
+});
+
 test("new keys are new each time, and survive being written to a file and read again", () => {
   const keys: Record<string, string> = newKeys();
   const lines = Object.entries(keys).map(([name, value]) => `${name}='${value}'`);

@@ -117,7 +117,12 @@ describe("a host", () => {
     expect(sandbox).toEqual(production);
     expect(sandbox?.at(-1)?.uses).toBe("./.github/actions/deploy_host");
     const named = hostSteps.flatMap(({ name }) => (name ? [name] : []));
-    expect(named).toEqual(["See that every variable is set", "Migrate", "Deploy", "See that every function answers"]);
+    expect(named).toEqual([
+      "See that every variable is set",
+      "Migrate",
+      "Deploy",
+      "See that every function answers, and that the host is ready",
+    ]);
     // a push that changes no function still migrates, and still asks every function
     expect(hostSteps.filter((step) => step.if).map(({ name }) => name)).toEqual(["Deploy"]);
     expect(JSON.stringify(hostSteps)).not.toContain("continue-on-error");
@@ -165,7 +170,7 @@ describe("a host", () => {
   /** The last step, with a curl that answers for every function but these. */
   function see(silent: readonly string[]) {
     const folder = mkdtempSync(join(tmpdir(), "ere-workflow-"));
-    const lines = ["#!/bin/bash", 'echo "$*"', ...silent.map((name) => `[[ "$*" != */${name}/health ]] || exit 22`)];
+    const lines = ["#!/bin/bash", 'echo "$*"', ...silent.map((name) => `[[ "$*" != */${name} ]] || exit 22`)];
     writeFileSync(join(folder, "curl"), `${lines.join("\n")}\n`, { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env.PATH}`, PROJECT: "abc" };
     const script = ["--noprofile", "--norc", "-eo", "pipefail", "-c", hostSteps.at(-1)?.run ?? ""];
@@ -180,9 +185,12 @@ describe("a host", () => {
     const { status, asked } = see([]);
     expect(status).toBe(0);
     expect(asked.toSorted()).toEqual(
-      functions.map((name) => `https://abc.supabase.co/functions/v1/${name}/health`).sort(),
+      [...functions.map((name) => `${name}/health`), "worker/health/ready"]
+        .map((path) => `https://abc.supabase.co/functions/v1/${path}`)
+        .sort(),
     );
-    expect(see(["worker"]).status).not.toBe(0);
+    expect(see(["worker/health"]).status).not.toBe(0);
+    expect(see(["worker/health/ready"]).status, "the database, or a job").not.toBe(0);
   });
 });
 

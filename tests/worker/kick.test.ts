@@ -86,7 +86,7 @@ describe("§6 the worker is kicked", () => {
       await sleep(30);
       return Response.json({ ok: true });
     };
-    const kick = kicker({ SUPABASE_URL: http.url, WORKER_SECRET: "x".repeat(32) });
+    const kick = kicker({ SUPABASE_URL: http.url, WORKER_SECRET: `${"x".repeat(32)},${"o".repeat(32)}` });
     for (let n = 0; n < 10; n++) kick();
     expect(seen, "nobody waits for it").toEqual([]);
     await expect.poll(() => seen.length).toBeGreaterThan(0);

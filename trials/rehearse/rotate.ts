@@ -39,8 +39,8 @@ const EXPECTED: Record<string, [string, string, string]> = {
   "OPT_OUT_KEYS: somebody who opted out before": ["left out", "left out", "invited"],
   "CUSTOMER_REF_KEYS: a request with a reference of before": ["200", "200", "404"],
   "CUSTOMER_REF_KEYS: the reference in answers": ["same", "other", "other"],
-  "WORKER_SECRET: the secret of before": ["200", "401", "401"],
-  "METRICS_SECRET: the secret of before": ["200", "401", "401"],
+  "WORKER_SECRET: the secret of before": ["200", "200", "401"],
+  "METRICS_SECRET: the secret of before": ["200", "200", "401"],
   "GATEWAY_SECRET: the secret of before": ["400", "401", "401"],
   "edge: the password of before": ["connects", "refused", "refused"],
   "edge_slow: the password of before": ["connects", "refused", "refused"],
@@ -102,6 +102,8 @@ function rotated(secrets: Secrets): Secrets {
   };
   const functions = {
     ...made,
+    WORKER_SECRET: `${made.WORKER_SECRET},${old.WORKER_SECRET}`,
+    METRICS_SECRET: `${made.METRICS_SECRET},${old.METRICS_SECRET}`,
     ...Object.fromEntries(RINGS.map((name) => [name, ring(name)])),
     TOKEN_KEYS: JSON.stringify({ keys: [...JSON.parse(made.TOKEN_KEYS).keys, ...JSON.parse(old.TOKEN_KEYS).keys] }),
   };

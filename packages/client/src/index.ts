@@ -1,6 +1,7 @@
 /** A typed client of the Charging Data and ERE Registration API: openapi-fetch with a token, patience, pages and events. */
 import createFetchClient from "openapi-fetch";
 import type { ApiClient } from "./api_client.ts";
+import { BodyRequest, serialize } from "./body.ts";
 import { type ClientCredentials, clientCredentials, given, required, type TokenSource } from "./credential.ts";
 import { requireJson } from "./error.ts";
 import { type SendOptions, sender } from "./patience.ts";
@@ -52,7 +53,12 @@ export function createClient(options: ClientOptions): ApiClient {
       : "token" in options
         ? given(options.token)
         : null;
-  const client = createFetchClient<paths>({ baseUrl, fetch: (request) => send(request, credential) });
+  const client = createFetchClient<paths>({
+    baseUrl,
+    fetch: (request) => send(request, credential),
+    bodySerializer: serialize,
+    Request: BodyRequest,
+  });
   client.use({
     onResponse({ request, schemaPath, response, options }) {
       if (options.parseAs === "json") requireJson(`${request.method} ${schemaPath}`, response);

@@ -116,8 +116,8 @@ export function sender(baseUrl: string, options: SendOptions): Send {
     const { method, signal } = request;
     const path = new URL(request.url).pathname.slice(root.length).replace(/%3A/gi, ":");
     const route = routeOf(method, path);
-    const content = method === "GET" ? null : await request.clone().arrayBuffer();
-    const body = content?.byteLength ? content : undefined;
+    // in whole, also of a stream, so that it can be sent again; of a copy, because Bun forgets the type of what was read
+    const body = request.body ? await request.clone().arrayBuffer() : undefined;
     const repeatable = isIdempotent(method, path, body);
     tickets += 1;
     const ticket = tickets;

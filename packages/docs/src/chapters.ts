@@ -27,6 +27,7 @@ export const CHAPTERS: readonly Chapter[] = [
         about: "What the API does, and where to begin.",
       },
       guide("first_call", "From a token to an ERE position, in six calls."),
+      guide("first_euro", "Keep the mandate, settle a quarter on the sandbox, and read what was sold and paid."),
       guide("rehearse", "Play the customer, the charger, the reviewer and the mailbox, up to the first euro."),
       guide("go_live", "What is different on production, and what to check before."),
     ],

@@ -1,6 +1,7 @@
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { escapeHtml } from "./markdown.ts";
+import type { SiteOptions } from "./site.ts";
 
 // the mark of the pages: decoration, so it has no name
 const MARK = `<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;
@@ -27,9 +28,9 @@ const head = (title: string, policy: string, style: string, script = "") => `<!d
 
 type Framed = { site: string; title: string; html: string; here: Page; titles: ReadonlyMap<string, string> };
 
-function menu(here: Page, titles: ReadonlyMap<string, string>): string {
+function menu(here: Page | null, titles: ReadonlyMap<string, string>): string {
   const link = ({ name }: Page) =>
-    `<li><a href="${name}.html"${name === here.name ? ' aria-current="page"' : ""}>${escapeHtml(titles.get(name) ?? name)}</a></li>`;
+    `<li><a href="${name}.html"${name === here?.name ? ' aria-current="page"' : ""}>${escapeHtml(titles.get(name) ?? name)}</a></li>`;
   const chapters = CHAPTERS.map(
     ({ title, pages }) => `<p class="chapter">${title}</p>\n<ul>${pages.map(link).join("")}</ul>`,
   );
@@ -73,20 +74,45 @@ ${html}
 `;
 }
 
+/** What a wrong address shows: Cloudflare Pages and Netlify know it by its name, `404.html`. */
+export const lostPage = (site: string, titles: ReadonlyMap<string, string>): string =>
+  `${head(`No such page – ${site}`, GUIDE_POLICY, "style.css", "guide.js")}
+<body>
+<a class="skip" href="#content">To the text</a>
+<header>
+<p class="service"><a href="index.html">${MARK}<span>${site} <small>documentation</small></span></a></p>
+${SEARCH}
+</header>
+<div class="columns lost">
+<main id="content">
+<h1>There is no such page</h1>
+<p>Search for it, or choose one of these:</p>
+<nav aria-label="Pages">
+${menu(null, titles)}
+</nav>
+</main>
+</div>
+</body>
+</html>
+`;
+
 /**
  * The reference: Scalar, which may talk to this site and to the API and to nobody else. It sets styles on elements, hence
  * 'unsafe-inline' for styles; scripts are ours alone.
  */
-export function referencePage(site: string, api: string | undefined): string {
+export function referencePage(site: string, api: string | undefined, demo: SiteOptions["demo"]): string {
   const connect = ["'self'", ...(api ? [new URL(api).origin] : [])].join(" ");
   const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src ${connect}; base-uri 'none'; form-action 'none'`;
+  const filled = demo
+    ? ` data-client-id="${escapeHtml(demo.client_id)}" data-client-secret="${escapeHtml(demo.client_secret)}"`
+    : "";
   return `${head(`Reference – ${site}`, policy, "reference.css")}
 <body>
 <header>
 <p class="service"><a href="index.html">${MARK}<span>${site} <small>documentation</small></span></a></p>
 <nav aria-label="Main"><a href="first_call.html">First call</a><a href="errors.html">Errors</a><a href="openapi.json">openapi.json</a></nav>
 </header>
-<div id="reference" data-api="${escapeHtml(api ?? "")}"><noscript><p>The reference to try calls from needs scripts. Everything in it is in <a href="openapi.json">openapi.json</a>.</p></noscript></div>
+<div id="reference" data-api="${escapeHtml(api ?? "")}"${filled}><noscript><p>The reference to try calls from needs scripts. Everything in it is in <a href="openapi.json">openapi.json</a>.</p></noscript></div>
 <script src="scalar.js"></script>
 <script src="reference.js"></script>
 </body>

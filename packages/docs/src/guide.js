@@ -1,5 +1,8 @@
 // What a guide does with a script: it shows the address it was read from, copies code, and searches. Without one it is a page to read.
 
+/** The way to the folder of this site, from a wrong address too. */
+const up = document.currentScript.getAttribute("src").replace("guide.js", "");
+
 // the API is where this page is, unless the site was written for another address
 if (location.protocol.startsWith("http"))
   for (const address of document.querySelectorAll(".api")) address.textContent = location.origin;
@@ -36,7 +39,21 @@ const results = document.getElementById("results");
 const MOST = 10;
 let index;
 
-/** The sections that have every word, best first: a heading counts more than the text below it. */
+/** Words of a question that say nothing of its answer. */
+const SMALL = new Set(
+  "a an and are as at be by can do does for from get has have how i if in is it me my of on or our that the then there this to us was we what when where which who why will with you your".split(
+    " ",
+  ),
+);
+
+/** What was typed, without small words; these alone are looked for as they are. */
+function wordsOf(typed) {
+  const all = typed.toLowerCase().match(/[\p{L}\p{N}_:./-]+/gu) ?? [];
+  const words = all.filter((word) => !SMALL.has(word));
+  return [...new Set(words.length > 0 ? words : all)];
+}
+
+/** The sections that have most of the words, best first: a heading counts more than the text below it. */
 function find(sections, words) {
   const scored = sections.map((section) => {
     const [, page, heading, text] = section;
@@ -45,7 +62,7 @@ function find(sections, words) {
       [page.toLowerCase(), 3],
       [text.toLowerCase(), 1],
     ];
-    let score = 0;
+    let [hits, score] = [0, 0];
     for (const word of words) {
       const points = places.map(([place, weight]) => {
         const at = place.indexOf(word);
@@ -53,15 +70,16 @@ function find(sections, words) {
         return /[\p{L}\p{N}]/u.test(place[at - 1] ?? " ") ? weight / 2 : weight;
       });
       const best = Math.max(...points);
-      if (best === 0) return [0, section];
+      if (best > 0) hits += 1;
       score += best;
     }
-    return [score, section];
+    return { hits, score, section };
   });
+  const most = Math.max(1, ...scored.map(({ hits }) => hits));
   return scored
-    .filter(([score]) => score > 0)
-    .sort(([one], [other]) => other - one)
-    .map(([, section]) => section);
+    .filter(({ hits }) => hits === most)
+    .sort((one, other) => other.score - one.score)
+    .map(({ section }) => section);
 }
 
 /** A few words around the first place that has one. */
@@ -79,16 +97,26 @@ function element(name, text) {
   return made;
 }
 
+/** An element with a text in which the words are marked. */
+function marked(name, text, words) {
+  const made = element(name, "");
+  const escaped = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  // the words stand at the odd places
+  for (const [place, part] of text.split(new RegExp(`(${escaped.join("|")})`, "i")).entries())
+    made.append(place % 2 ? element("mark", part) : part);
+  return made;
+}
+
 async function search() {
   if (field.value.trim() === "") return close();
   try {
-    index ??= await (await fetch("search.json")).json();
+    index ??= await (await fetch(`${up}search.json`)).json();
   } catch {
     found.textContent = "The search index did not load. Try again.";
     return;
   }
   // more may have been typed while the index was on its way, or all of it deleted
-  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(field.value);
   if (words.length === 0) return close();
   const hits = find(index, words);
   found.textContent =
@@ -98,8 +126,8 @@ async function search() {
   results.replaceChildren(
     ...hits.slice(0, MOST).map(([href, page, heading, text]) => {
       const link = element("a", "");
-      link.href = href;
-      link.append(element("b", heading), element("small", page), element("span", around(text, words)));
+      link.href = `${up}${href}`;
+      link.append(marked("b", heading, words), element("small", page), marked("span", around(text, words), words));
       const item = element("li", "");
       item.append(link);
       return item;

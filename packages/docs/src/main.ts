@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { packClient } from "../../tools/src/pack_client.ts";
 import { writeSite } from "./write_site.ts";
 
 const HELP = `Writes the documentation as static files.
@@ -36,4 +37,8 @@ try {
   process.exitCode = 2;
 }
 if (options?.help) process.stdout.write(HELP);
-else if (options) process.stdout.write(`${writeSite(options.out, options)} files in ${options.out}\n`);
+else if (options) {
+  const files = writeSite(options.out, options);
+  await packClient(options.out);
+  process.stdout.write(`${files + 1} files in ${options.out}\n`);
+}

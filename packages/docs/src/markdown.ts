@@ -30,16 +30,22 @@ export function anchor(heading: string, taken: Set<string> = new Set()): string 
 const textOf = (tokens: readonly Tokens.Generic[]): string =>
   tokens.map((token) => (token.tokens ? textOf(token.tokens) : (token.text ?? ""))).join("");
 
+/** From so many sections on a page begins with a list of them. */
+const LONG = 5;
+
 /** A page's HTML, and its first heading, which is its title. */
 export function render(markdown: string): { title: string; html: string; anchors: Set<string> } {
   const anchors = new Set<string>();
+  const sections: string[] = [];
   let title = "";
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth }) {
         const words = textOf(tokens);
         if (depth === 1) title = words;
-        return `<h${depth} id="${anchor(words, anchors)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+        const name = anchor(words, anchors);
+        if (depth === 2) sections.push(`<li><a href="#${name}">${escapeHtml(words)}</a></li>`);
+        return `<h${depth} id="${name}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
       code({ text, lang = "" }) {
         const [language = "", kind] = lang.split(" ");
@@ -60,5 +66,7 @@ export function render(markdown: string): { title: string; html: string; anchors
       },
     },
   });
-  return { html: marked.parse(markdown, { async: false }), title, anchors };
+  const html = marked.parse(markdown, { async: false });
+  const contents = `<nav class="contents" aria-label="On this page"><ul>${sections.join("")}</ul></nav>\n`;
+  return { html: sections.length < LONG ? html : html.replace("</h1>\n", (end) => end + contents), title, anchors };
 }

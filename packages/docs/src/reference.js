@@ -1,7 +1,9 @@
 // Begins Scalar in the page that holds it. What of Scalar would talk to its maker is off: proxy, fonts, telemetry, client, agent.
 // The policy of the page forbids it besides.
 const place = document.getElementById("reference");
-const { api } = place.dataset;
+const { api, clientId, clientSecret } = place.dataset;
+// npm start fills in its demo client; elsewhere the reader types their own
+const clientCredentials = { "x-scalar-client-id": clientId ?? "", clientSecret: clientSecret ?? "" };
 
 globalThis.Scalar.createApiReference(place, {
   url: "openapi.json",
@@ -19,5 +21,5 @@ globalThis.Scalar.createApiReference(place, {
   hideModels: true,
   theme: "none",
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
-  authentication: { preferredSecurityScheme: "cpo" },
+  authentication: { preferredSecurityScheme: "cpo", securitySchemes: { cpo: { flows: { clientCredentials } } } },
 });

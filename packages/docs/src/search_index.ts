@@ -29,18 +29,18 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
   const anchors = new Set<string>();
   const sections: [string, string, string, string][] = [];
   let code = false;
-  let answer = false; // ids and figures of an example, which nobody looks for
+  let skipped = false; // what nobody looks for: ids and figures of an example, and programs to copy
   for (const line of markdown.split("\n")) {
     if (line.startsWith("```")) {
       code = !code;
-      answer = code && line.endsWith(" answer");
+      skipped = code && /^```(?:.* answer|yaml|python|go)$/.test(line);
     }
     const heading = code ? null : /^#{1,3} +(.*?) *$/.exec(line);
     if (heading) {
       const words = plain(heading[1] ?? "");
       const hash = anchor(words, anchors);
       sections.push([sections.length === 0 ? `${name}.html` : `${name}.html#${hash}`, title, words, ""]);
-    } else if (!answer && !line.startsWith("```")) {
+    } else if (!skipped && !line.startsWith("```")) {
       const section = sections.at(-1);
       if (section) section[3] += `${code ? line : plain(line)} `;
     }
@@ -60,7 +60,9 @@ const unlinked = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
 const plain = (line: string) =>
   unlinked(line)
     .replace(/^\|?[-| ]+\|$/, "")
-    .replace(/<br>|[`*|]/g, " ")
+    // a list of operations, each of which is found by itself
+    .replace(/`[^`|]*`(<br>`[^`|]*`)+/g, "")
+    .replace(/<a id="\w+"><\/a>|[`*|]/g, " ")
     .replace(/ +/g, " ")
     .trim();
 

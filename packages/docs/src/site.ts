@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { FONT_DATA } from "#shared/look/font_data.ts";
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
-import { frame, referencePage } from "./frame.ts";
+import { frame, lostPage, referencePage } from "./frame.ts";
 import { HEADERS } from "./headers.ts";
 import { render } from "./markdown.ts";
 import { searchIndex } from "./search_index.ts";
@@ -22,6 +22,8 @@ export type SiteOptions = {
   api?: string | undefined;
   /** What commands show as the address of the API where it is where the site is and no script says so. */
   shown?: string | undefined;
+  /** The client that the reference is filled in with: the demo's of npm start, on this machine only. */
+  demo?: { client_id: string; client_secret: string } | undefined;
 };
 
 /** How the guides write the address of the API: that of npm start. */
@@ -34,7 +36,7 @@ type Site = Map<string, string | Buffer>;
  * The whole site, in memory.
  * @throws {Error} for a guide that has no heading, a table that there is not, or a link that leads nowhere
  */
-export function buildSite({ api, shown = api }: SiteOptions = {}): Site {
+export function buildSite({ api, shown = api, demo }: SiteOptions = {}): Site {
   const site: Site = new Map();
   const openapi = readFileSync(join(ROOT, "openapi.json"), "utf8");
   const described: Described = JSON.parse(openapi);
@@ -52,10 +54,11 @@ export function buildSite({ api, shown = api }: SiteOptions = {}): Site {
     const linked = marked(html.replace(/href="([\w]+)\.md/g, 'href="$1.html'));
     site.set(`${page.name}.html`, frame({ site: TITLE, title, html: linked, here: page, titles }));
   }
+  site.set("404.html", lostPage(TITLE, titles));
   site.set("guide.js", readFileSync(new URL("guide.js", import.meta.url)));
   site.set("search.json", JSON.stringify(searchIndex(rendered, described, titles)));
   site.set("openapi.json", `${JSON.stringify(forReaders(JSON.parse(openapi), api))}\n`);
-  site.set("reference.html", referencePage(TITLE, api));
+  site.set("reference.html", referencePage(TITLE, api, demo));
   site.set("reference.js", readFileSync(new URL("reference.js", import.meta.url)));
   site.set("scalar.js", readFileSync(scalarBundle()));
   site.set("style.css", STYLE);

@@ -45,6 +45,9 @@ ${HEADER}
 #results a:hover, #results a:focus-visible { background: var(--tint); outline-offset: -3px; }
 #results b { font-weight: 650; }
 #results small { margin-left: .5rem; color: var(--quiet); font-size: .9375rem; }
+mark { background: var(--tint); color: inherit; font-weight: 650; }
+.contents ul { columns: 18rem; }
+.lost { display: block; }
 #results span { display: block; color: var(--ink); font-size: .9375rem; }
 
 .columns { flex: 1; display: grid; grid-template-columns: 14rem minmax(0, 1fr); gap: 0 3rem; align-items: start; padding-top: 1rem; padding-bottom: 3rem; }

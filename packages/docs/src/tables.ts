@@ -1,5 +1,6 @@
 // What guides show of the code itself, so that it is never said twice: `<!-- errors -->` in a guide is the table of errors.
 
+import { readFileSync } from "node:fs";
 import { EVENT_TYPES, EVENTS } from "#shared/domain/events.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
@@ -46,7 +47,9 @@ function errors(described: Described): string {
     if (places.length === 0 && code !== "not_found") return [];
     const { status, detail } = ERRORS[code];
     const where = code === "not_found" ? "any path" : places.length > MANY ? "many" : places.join("<br>");
-    return [[String(status), `\`${cell(wireText(code))}\``, cell(detail), where]];
+    // doc_url of an error's body leads here
+    const name = `<a id="${code}"></a>\`${cell(wireText(code))}\``;
+    return [[String(status), name, cell(detail), where]];
   });
   return table(["status", "`error`", "what it means, and what to do", "answered by"], rows);
 }
@@ -82,13 +85,18 @@ const TABLES: Readonly<Record<string, (described: Described) => string>> = {
 };
 
 /**
- * A guide with its tables.
- * @throws {Error} for a table that there is not
+ * A guide with its tables, and with the files of the repository that it shows: `<!-- file: examples/… -->`.
+ * @throws {Error} for a table or a file that there is not
  */
 export function withTables(markdown: string, described: Described): string {
-  return markdown.replace(/^<!-- table: ([\w ]+) -->$/gm, (_, name: string) => {
-    const make = TABLES[name];
-    if (!make) throw new Error(`there is no table "${name}"`);
-    return make(described);
-  });
+  return markdown
+    .replace(/^<!-- table: ([\w ]+) -->$/gm, (_, name: string) => {
+      const make = TABLES[name];
+      if (!make) throw new Error(`there is no table "${name}"`);
+      return make(described);
+    })
+    .replace(/^<!-- file: ([\w/]+\.(\w+)) -->$/gm, (_, path: string, language: string) => {
+      const text = readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+      return `\`\`\`${language}\n${text}\`\`\``;
+    });
 }

@@ -2,7 +2,7 @@
 
 import { hashSecret, newPartnerKey } from "#shared/auth/tokens.ts";
 import { sealIban } from "#shared/values/iban.ts";
-import { PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
+import { CPO_SCOPES, PERSONAL_SCOPES, USER_SCOPES } from "#shared/values/scopes.ts";
 import { hashPassword } from "./auth.ts";
 import { connected } from "./postgres.ts";
 import type { Secrets } from "./secrets.ts";
@@ -54,7 +54,10 @@ export async function ensureDemo(adminUrl: string, host: Stack["host"], secrets:
       await client.query("update core.partners set company = $2 where slug = $1", [partner, COMPANY]);
     }
     partner_id = (await client.query("select id from core.partners where slug = $1", [partner])).rows[0].id;
-    if (!rows[0].client) await make("client_create", { ...CLIENT, partner, secret_hash: hashSecret(client_secret) });
+    if (!rows[0].client) {
+      const scopes = Object.keys(CPO_SCOPES);
+      await make("client_create", { ...CLIENT, partner, scopes, secret_hash: hashSecret(client_secret) });
+    }
     if (!rows[0].app) {
       const scopes = Object.keys(USER_SCOPES);
       const secret_hash = hashSecret(app_secret);

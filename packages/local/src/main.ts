@@ -1,7 +1,8 @@
 // npm start: the whole product on this machine, on one port, without Docker.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { packClient } from "../../tools/src/pack_client.ts";
 import { demoClaimLink } from "./demo_draft.ts";
 import { StackError, startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT } from "./stack.ts";
@@ -113,6 +114,8 @@ async function main(): Promise<number> {
     const running = await startStack(options, say, stopping.signal);
     const claimLink = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
     process.stdout.write(`${welcome(running.stack, options.data_dir, claimLink)}\n`);
+    // three seconds of the processor, which nobody has to wait for
+    packClient(join(options.data_dir, "docs")).catch((error: Error) => say("client", error.message));
     const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");
     await running.stop();

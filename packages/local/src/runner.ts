@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { TEST_SERVICE } from "#shared/foundation/configuration.ts";
+import { secretsIn, TEST_SERVICE } from "#shared/foundation/configuration.ts";
 import { writeSite } from "../../docs/src/write_site.ts";
 import { denoProgram, ROOT } from "./checkout.ts";
 import { ensureCustomer } from "./demo_customer.ts";
@@ -206,7 +206,7 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       process: runner,
     };
 
-    writeSite(join(data_dir, "docs"), { shown: base_url });
+    writeSite(join(data_dir, "docs"), { shown: base_url, demo: host === "sandbox" ? stack.demo.cpo : undefined });
     const variables = {
       PORT: String(port),
       API_HOST: host,
@@ -282,7 +282,8 @@ export async function startStack(options: Options, say: Say = () => {}, asked?: 
       );
     }
 
-    for (const slug of ["worker", "documents"]) undo.push(tick(base_url, slug, secrets.functions.WORKER_SECRET, say));
+    for (const slug of ["worker", "documents"])
+      undo.push(tick(base_url, slug, secretsIn(secrets.functions.WORKER_SECRET)[0], say));
 
     writeStack(data_dir, stack);
     undo.push(() => removeStack(data_dir, runner));

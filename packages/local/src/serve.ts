@@ -35,29 +35,35 @@ const issuer = auth({
 
 // The documentation, which npm start wrote: on a real host any web server has it.
 const docs = variable("DOCS_FOLDER");
-const docs_files = new Set(Array.from(Deno.readDirSync(docs), ({ name }) => name));
 const DOCS_TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   json: "application/json; charset=utf-8",
   md: "text/markdown; charset=utf-8",
+  tgz: "application/gzip",
   txt: "text/plain; charset=utf-8",
   woff2: "font/woff2",
 };
 
-/** A page of the documentation, or the way to it; null where the path is somebody else's. */
+/** A file of the documentation, or the page that says there is none; null where the path is somebody else's. */
 async function documentation({ method, url }: Request): Promise<Response | null> {
   if (method !== "GET" && method !== "HEAD") return null;
   const { pathname } = new URL(url);
   if (pathname === "/" || pathname === "/docs")
     return new Response(null, { status: 302, headers: { Location: "/docs/" } });
-  const name = /^\/docs\/([^/]*)$/.exec(pathname)?.[1] ?? null;
-  const file = name === "" ? "index.html" : name;
-  if (file === null || !docs_files.has(file)) return null;
+  if (!pathname.startsWith("/docs/")) return null;
+  const file = pathname.slice("/docs/".length) || "index.html";
   const type = DOCS_TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  const headers = { "Content-Type": type, ...HEADERS };
-  return new Response(await Deno.readFile(`${docs}/${file}`), { headers });
+  // no file of it begins with a dot, and none is in a folder
+  const content = /^\w[\w.-]*$/.test(file) ? await Deno.readFile(`${docs}/${file}`).catch(() => null) : null;
+  if (content) return new Response(content, { headers: { "Content-Type": type, ...HEADERS } });
+  const up = "../".repeat(file.split("/").length - 1);
+  const page = await Deno.readTextFile(`${docs}/404.html`);
+  return new Response(page.replace(/ (href|src)="(?=\w+\.)/g, ` $1="${up}`), {
+    status: 404,
+    headers: { "Content-Type": String(DOCS_TYPES.html), ...HEADERS },
+  });
 }
 
 /** Answers what reaches no function, as a function answers what it does not know. */

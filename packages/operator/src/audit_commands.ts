@@ -69,7 +69,10 @@ export const AUDIT_COMMANDS: Command[] = [
     takes: [
       new Argument("<booking>", "id of the booking; or its run or quarter, if only one booking matches"),
       new Option("--partner <partner>", "only of this partner (id or slug)"),
-      new Option("--out <file>", "the file to write").makeOptionMandatory(),
+      new Option(
+        "--out <file>",
+        "the file to write; a bare name is one in ./out, which git ignores",
+      ).makeOptionMandatory(),
       new Option("--overwrite", "replace the file if it exists"),
     ],
     ops: "evidence_open",

@@ -51,8 +51,7 @@ export type Command = {
     label: (row: Row) => string;
   };
   /**
-   * A field of the answer that goes into the file named by an option. Only the operator can read the file, because it
-   * has personal data or amounts.
+   * A field of the answer that goes into the file named by an option, as private_file.ts says.
    */
   writes?: { field: string; option: string };
   /** Whether the view shows more if asked: option --verbose, which `details` reads. */

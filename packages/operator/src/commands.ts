@@ -14,12 +14,13 @@ import { EXPORT_COMMANDS } from "./export_commands.ts";
 import { invite } from "./invite.ts";
 import { INVOICE_COMMANDS } from "./invoice_commands.ts";
 import { LOGIN_COMMANDS } from "./login_commands.ts";
-import { listMail } from "./mail.ts";
+import { MAIL_COMMANDS } from "./mail_commands.ts";
 import { OCPI_COMMANDS } from "./ocpi_commands.ts";
 import { PAYOUT_COMMANDS } from "./payout_commands.ts";
+import { RESTORE_COMMANDS } from "./restore_commands.ts";
 import { RETENTION_COMMANDS } from "./retention_commands.ts";
 import { SERVICE_COMMANDS } from "./service_commands.ts";
-import { fields, plain } from "./text.ts";
+import { fields } from "./text.ts";
 import { WEBHOOK_COMMANDS } from "./webhook_commands.ts";
 
 const client = () => new Argument("<client>", "client_id (or id) of the client");
@@ -32,7 +33,6 @@ const scopes = Object.keys(CPO_SCOPES);
 
 const CONNECTION_COLUMNS =
   "connection_id account_id cpo_external_ref partner_slug ean_code status registration_status ean_validation_status mandate_status";
-const MAIL_COLUMNS = "id created_at status partner_slug recipient template";
 
 export const COMMANDS: Command[] = [
   {
@@ -196,7 +196,7 @@ export const COMMANDS: Command[] = [
     example: "client list --partner laadpunt-zuid",
     takes: [new Option("--partner <partner>", "only the clients of this partner (id or slug)")],
     ops: "client_list",
-    view: list("clients", "client_id name partner_slug scopes secret_rotated_at disabled_at"),
+    view: list("clients", "client_id name partner_slug scopes secret_rotated_at last_used_at disabled_at"),
   },
   {
     name: "client rotate-secret",
@@ -220,11 +220,22 @@ export const COMMANDS: Command[] = [
   },
   {
     name: "client set-scopes",
-    summary: "Replace the scopes of a client",
-    details: "A removed scope also stops in tokens already issued. An added scope comes with the next token.",
-    example: "client set-scopes cpo_4fGh2kLm cpo:accounts:read cpo:sessions:write",
-    takes: [client(), new Argument("<scopes...>", "all its scopes from now on").choices(scopes)],
-    ends: about("client", "will keep only the scopes named here"),
+    summary: "Replace the scopes of a client, or add some",
+    details:
+      "With + before every scope they are added, and the others stay. A removed scope also stops in tokens already " +
+      "issued. An added scope comes with the next token.",
+    example: "client set-scopes cpo_4fGh2kLm +cpo:webhooks",
+    takes: [
+      client(),
+      new Argument("<scopes...>", "all its scopes from now on, or each with + to add it").choices([
+        ...scopes,
+        ...scopes.map((scope) => `+${scope}`),
+      ]),
+    ],
+    ends: (input) =>
+      (input.scopes as string[]).every((scope) => scope.startsWith("+"))
+        ? undefined
+        : about("client", "will keep only the scopes named here")(input),
     ops: "client_set_scopes",
     view: changed("client", "Scopes set."),
   },
@@ -456,38 +467,7 @@ export const COMMANDS: Command[] = [
     ops: "rate_limit_reset",
     view: changed("rate_limit", "The client has the default quota again."),
   },
-  {
-    name: "mail list",
-    summary: "List mail that was captured, was sent or waits, newest first; or read one",
-    details:
-      "--show prints the text with its links and leaves an audit row. Mail that was sent, or dropped because its " +
-      "address reached its daily limit, has no text. On the sandbox, find a code here.",
-    example: "mail list --to jan@example.nl --show",
-    takes: [
-      new Option("--to <email>", "only mail to this address"),
-      new Option("--partner <partner>", "only mail of this partner (id or slug)"),
-      new Option("--failed", "only mail that failed for good, or waits for a retry"),
-      limit(20),
-      new Option("--show [id]", "print this mail, or the newest in the list"),
-    ],
-    ops: "mail_list",
-    perform: { also: ["mail_show"], run: listMail },
-    view: (answer) =>
-      "text" in answer
-        ? `${fields(answer.mail as Row)}\n\n${plain(String(answer.text))}`
-        : list("mails", `${MAIL_COLUMNS} attempts last_error`)(answer),
-  },
-  {
-    name: "mail resend",
-    summary: "Have the next run of the worker send a failed mail",
-    details:
-      "Also takes a mail that waits over five minutes for its next attempt. Refused if the mail was sent (its " +
-      "content is deleted), if its code or link has expired or was replaced, or if the reader has opted out.",
-    example: "mail resend 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
-    takes: [new Argument("<id>", "the mail, from mail list --failed")],
-    ops: "mail_resend",
-    view: changed("mail", "The next run of the worker sends it."),
-  },
+  ...MAIL_COMMANDS,
   ...EXPORT_COMMANDS,
   ...SERVICE_COMMANDS,
   ...APP_COMMANDS,
@@ -498,5 +478,6 @@ export const COMMANDS: Command[] = [
   ...OCPI_COMMANDS,
   ...INVOICE_COMMANDS,
   ...AUDIT_COMMANDS,
+  ...RESTORE_COMMANDS,
   ...RETENTION_COMMANDS,
 ];

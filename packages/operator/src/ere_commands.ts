@@ -1,6 +1,6 @@
 // From kWh to ERE to euro: factors, bookings, sales, figures, the ledger.
 
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Argument, Option } from "commander";
 import {
@@ -17,6 +17,7 @@ import {
 } from "./command.ts";
 import { readCreditFile } from "./credit_file.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
+import { placeOf, writePrivate } from "./private_file.ts";
 import { showQuarter } from "./quarter.ts";
 import { euro, fields, table } from "./text.ts";
 
@@ -40,13 +41,13 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: O
   const sum = total as { months: number; kwh: number; ere: number };
   return [
     titled(
-      `Implausible, but included: ${flagged_months} months`,
+      `Implausible, but included: ${count(flagged_months, "month")}`,
       flagged,
       "partner_slug ean_code period kwh session_count flags",
     ),
     titled("Taken in", taken, "partner_slug months kwh ere"),
     titled("Left out", left_out, "reason months kwh"),
-    `${quarter}: ${sum.months} months, ${sum.kwh} kWh, ${sum.ere} ERE would be booked.`,
+    `${quarter}: ${count(sum.months, "month")}, ${sum.kwh} kWh, ${sum.ere} ERE would be booked.`,
   ].join("\n\n");
 }
 
@@ -114,13 +115,13 @@ async function exportBookings({ all, to, out: _, ...input }: Input, { call, say 
   if (!all) return call("booking_export", input);
   const bookings = submittedOf(await call("booking_list", input));
   if (bookings.length === 0) throw new OperatorError(`No booking of ${input.booking} is submitted.`);
-  mkdirSync(String(to), { recursive: true, mode: 0o700 });
+  const folder = placeOf(to);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const files: Row[] = [];
   for (const { booking_id, partner_slug, quarter, number } of bookings) {
     const { csv, ...rest } = await call("booking_export", { booking: booking_id });
-    const file = join(String(to), `${partner_slug}-${quarter}${Number(number) > 1 ? `-${number}` : ""}.csv`);
-    if (existsSync(file)) chmodSync(file, 0o600);
-    writeFileSync(file, String(csv), { mode: 0o600 });
+    const file = join(folder, `${partner_slug}-${quarter}${Number(number) > 1 ? `-${number}` : ""}.csv`);
+    writePrivate(file, csv);
     files.push({ partner_slug, file, ...rest });
     say(`${partner_slug}: written, ${files.length} of ${bookings.length}\n`);
   }
@@ -304,7 +305,7 @@ export const ERE_COMMANDS: Command[] = [
     takes: [
       booking(),
       ofPartner(),
-      new Option("--out <file>", "the file to write"),
+      new Option("--out <file>", "the file to write; a bare name is one in ./out, which git ignores"),
       new Option("--all", "every submitted booking of the quarter"),
       new Option("--to <folder>", "with --all: the folder for the files, <partner>-<quarter>.csv"),
     ],

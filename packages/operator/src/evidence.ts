@@ -6,6 +6,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from "
 import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
 import type { Input, Machine, Row } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
+import { placeOf } from "./private_file.ts";
 
 /** Lines of each part per read; a PDF has up to 100 kB. */
 const PARTS = { rows: 500, mandates: 200, deliveries: 200, connections: 100, audit: 500 };
@@ -62,7 +63,7 @@ const text = (value: string) => new TextEncoder().encode(value);
 /** Writes the evidence of a booking into a file: completely, or not at all. */
 export async function writeEvidence({ out, overwrite, ...input }: Input, machine: Machine): Promise<OpsAnswer> {
   const { call, connect, env, say } = machine;
-  const path = String(out);
+  const path = placeOf(out);
   if (existsSync(path) && !overwrite) {
     throw new OperatorError(`${path} exists already; name another file, or add --overwrite.`);
   }

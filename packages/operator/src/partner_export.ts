@@ -6,6 +6,7 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Input, Machine } from "./command.ts";
 import { OperatorError, type OpsAnswer } from "./database.ts";
+import { placeOf } from "./private_file.ts";
 
 /** Raised by one if a reader would have to change. */
 const FORMAT = "ere-partner-export/1";
@@ -17,7 +18,7 @@ type Page = { rows: number; last: string[] | null; lines: string | null };
 type Call = Machine["call"];
 
 export async function exportPartner({ partner, to }: Input, { call, connect, say }: Machine): Promise<OpsAnswer> {
-  const folder = String(to);
+  const folder = placeOf(to);
   // a refused command leaves no folder behind
   makeFolder(folder, false);
   const { tables, export: id, ...about } = (await call("partner_export", { partner })) as Begun & OpsAnswer;

@@ -250,7 +250,10 @@ export const PAYOUT_COMMANDS: Command[] = [
     example: "payout export 0b0d1e00-0000-4000-8000-000000000000 --out 2026-Q2.xml",
     takes: [
       batch(),
-      new Option("--out <file>", "the file to write").makeOptionMandatory(),
+      new Option(
+        "--out <file>",
+        "the file to write; a bare name is one in ./out, which git ignores",
+      ).makeOptionMandatory(),
       new Option("--date <date>", "the day on which the bank pays; today or the next TARGET day if omitted"),
       new Option("--again", "write the same bytes again"),
       reason(),

@@ -68,11 +68,13 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   client_disabled: ({ client }) => `${client} is disabled for good; create a new client with client create.`,
   client_has_accounts: ({ client }) =>
     `${client} has created accounts under its partner, and they stay there; create a new client for the other partner.`,
+  mixed_scopes: () => "Give + before every scope, to add them, or before none, to replace all.",
   unknown_scope: ({ scopes }) => `Give at least one scope, all of them from: ${join(scopes)}.`,
   invalid_return_url: () =>
     "A return URL is https (http only for localhost), at most 500 characters, without credentials, query or fragment.",
 
-  account_not_found: ({ account }) => `No account has the id or cpo_external_ref "${account}"; see customer find.`,
+  account_not_found: ({ account }) =>
+    `No account matches "${account}"; find it with customer find, and name it by its id.`,
   account_ambiguous: ({ account }) => `Several clients have an account "${account}"; name it by its account id.`,
   account_several: ({ account, accounts }) =>
     `"${account}" matches several accounts; name one by its id: ${join(accounts)}.`,
@@ -231,6 +233,10 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_dropped: ({ mail }) =>
     `The mail ${mail} was not sent: its address reached its daily limit, or its reader opted out. After a limit its ` +
     "reader can ask for it again the next day.",
+  mail_bounced: ({ mail }) =>
+    `The mail ${mail} was sent and came back, and its text was deleted when it was sent; correct the address, then it can ` +
+    "be mailed again as a new mail.",
+  invalid_since: () => "A moment is written 2026-11-20 (midnight in Amsterdam) or 2026-11-20T09:30:00Z.",
   mail_captured: ({ mail }) => `The mail ${mail} was captured: the sandbox sends no mail.`,
   mail_outdated: ({ mail }) =>
     `The mail ${mail} is about something already done, or has a code or link that expired or was replaced; its ` +
@@ -239,6 +245,10 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   mail_of_inactive_partner: ({ mail, partner }) =>
     `The mail ${mail} invites in the name of ${partner}, which is deactivated; see partner activate.`,
 
+  iban_not_searchable: () =>
+    "IBANs are stored encrypted, so they cannot be searched. Type the name on the statement, or the reference of the payment.",
+  restore_of_other_host: ({ host }) =>
+    `This database belongs to the ${host} host, and the folder was saved on the other one. Nothing was changed.`,
   text_too_short: () => "Type at least three letters or digits; other characters find nothing.",
 };
 

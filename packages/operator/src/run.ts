@@ -1,6 +1,6 @@
 // The command line: parses the arguments, runs one ops function, prints a table or JSON, and returns an exit code.
 
-import { accessSync, chmodSync, constants, existsSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Argument, CommanderError, Help, type Option, Command as Program } from "commander";
 import type { Stack } from "#local/stack.ts";
@@ -8,6 +8,7 @@ import { hashSecret, newPartnerKey, newSecret } from "#shared/auth/tokens.ts";
 import type { Command, Input, Row } from "./command.ts";
 import { COMMANDS } from "./commands.ts";
 import { callOps, connectOps, type Open, OperatorError, type OpsAnswer } from "./database.ts";
+import { placeOf, writePrivate } from "./private_file.ts";
 import { scramVerifier } from "./scram.ts";
 import { onScreen, plain, type Screen } from "./text.ts";
 
@@ -228,29 +229,25 @@ async function patiently<T>(label: string, io: Io, work: Promise<T>): Promise<T>
 function writeFile({ writes }: Command, answer: OpsAnswer, typed: Input): OpsAnswer {
   if (!writes) return answer;
   const { [writes.field]: content, ...shown } = answer;
-  const path = typed[writes.option];
-  if (path === undefined) return shown;
-  writing(path, (file) => {
-    // a mode applies only to a new file; an existing file is closed to others before anything is written
-    if (existsSync(file) && statSync(file).isFile()) chmodSync(file, 0o600);
-    writeFileSync(file, String(content), { mode: 0o600 });
-  });
+  if (typed[writes.option] === undefined) return shown;
+  const path = placeOf(typed[writes.option]);
+  writing(path, (file) => writePrivate(file, content));
   return { ...shown, file: path };
 }
 
 /** If the file cannot be written, refuse before anything is done. */
 function checkWritable({ writes }: Command, typed: Input): void {
   if (!writes || typed[writes.option] === undefined) return;
-  writing(typed[writes.option], (file) => {
+  writing(placeOf(typed[writes.option]), (file) => {
     const there = existsSync(file);
     if (there && statSync(file).isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
     accessSync(there ? file : dirname(file), constants.W_OK);
   });
 }
 
-function writing(path: unknown, write: (file: string) => void): void {
+function writing(path: string, write: (file: string) => void): void {
   try {
-    write(String(path));
+    write(path);
   } catch (error) {
     throw new OperatorError(`${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }

@@ -90,8 +90,8 @@ export const SERVICE_COMMANDS: Command[] = [
     summary: "Find accounts and unclaimed drafts",
     details:
       "Searches the beginning of each word of a name, e-mail address or reference. Or give an id, an EAN, a " +
-      "telephone number, the reference of a payment, or postal code and house number. Exact matches come " +
-      "first. Needs at least three letters or digits. Leaves an audit row for each result.",
+      "telephone number, the reference of a payment, or postal code and house number. An IBAN is stored " +
+      "encrypted, so it finds nothing. Exact matches come first. Needs at least three letters or digits. Leaves an audit row for each result.",
     example: 'customer find "sanne vries"',
     takes: [new Argument("<text>", "what is known"), limit(20)],
     ops: "customer_find",

@@ -15,9 +15,8 @@ function cell(value: unknown, column = ""): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.map((each) => cell(each, column)).join(" ") || "-";
   if (typeof value === "object") {
-    return Object.entries(value)
-      .map(([key, inner]) => `${key} ${cell(inner, key)}`)
-      .join(", ");
+    const parts = Object.entries(value).map(([key, inner]) => [key, cell(inner, key)]);
+    return parts.every(([, part]) => part === "-") ? "-" : parts.map((part) => part.join(" ")).join(", ");
   }
   return plain(String(value)).replaceAll("\n", " ");
 }

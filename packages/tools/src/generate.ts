@@ -11,7 +11,7 @@ const vitest = (file: string) => node("node_modules/vitest/vitest.mjs", "run", f
 
 const OPENAPI: Step[] = [
   node("packages/tools/src/write_openapi.ts"),
-  { program: "npm", argv: ["run", "--silent", "generate", "--workspace", "ere-client"] },
+  { program: "npm", argv: ["run", "--silent", "generate", "--workspace", "@ere-api/client"] },
 ];
 
 const GENERATED: Record<string, What> = {

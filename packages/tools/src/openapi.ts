@@ -294,6 +294,10 @@ const ERROR = z.object({
     .optional()
     .meta({ description: "The same on the token endpoint (RFC 6749 section 5.2)" }),
   ...z.object(ERROR_FIELDS).partial().shape,
+  doc_url: z.url().optional().meta({
+    description: "This error in the documentation; absent on a host without one",
+    example: "https://docs.example.com/errors.html#account_not_found",
+  }),
   request_id: z.uuid().meta({ description: "Quote it when you ask about the error" }),
 });
 
@@ -326,6 +330,10 @@ function tidy(node: unknown): unknown {
     (isObject(additionalProperties) && Object.keys(additionalProperties).length === 0)
   )
     delete schema.additionalProperties;
+  // generators cannot read a constant boolean: they make a text of it, or fail
+  if (typeof schema.const === "boolean") delete schema.const;
+  if (schema.type === "number" && Array.isArray(schema.enum) && schema.enum.every(Number.isInteger))
+    schema.type = "integer";
   if (schema.format) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -13,6 +13,7 @@ import {
   trimmedTo,
 } from "#shared/values/fields.ts";
 import { compareIbans, sealIban } from "#shared/values/iban.ts";
+import { mailFailed } from "#shared/values/mail_failure.ts";
 import {
   AccountType,
   calendarDate,
@@ -79,6 +80,7 @@ const Account = z
       .object({
         full_name: z.string().meta({ description: "First and last name" }),
         email: z.string().nullable().meta({ description: "E-mail address" }),
+        ...mailFailed(),
       })
       .meta({ description: "Who signs, or signed, the mandate" }),
     connections: z.array(Connection).meta({ description: "All connections of the account, including archived ones" }),
@@ -122,7 +124,9 @@ const Company = z
   })
   .meta({
     id: "Company",
-    description: "Required for zakelijk and vve: the company details that appear in the mandate",
+    description:
+      "The company details that appear in the mandate. The account is created without them, but a mandate link of a " +
+      "zakelijk or vve account needs company.name or display_name: 422 company_required",
   });
 
 const reference = () => trimmedTo(120);
@@ -130,7 +134,9 @@ const reference = () => trimmedTo(120);
 const CreateAccount = z
   .object({
     type: AccountType.default("particulier"),
-    display_name: orNull(trimmedTo(120)).meta({ description: "A name to show for the account" }),
+    display_name: orNull(trimmedTo(120)).meta({
+      description: "A name to show for the account. Trimmed to 120 characters.",
+    }),
     cpo_external_ref: orNull(reference()).meta({
       description: "Idempotency key: a repeat returns the account it created. Trimmed to 120 characters.",
     }),
@@ -147,7 +153,9 @@ const CreateAccount = z
       }),
     company: Company.nullish()
       .transform((value) => value ?? null)
-      .meta({ description: "Company details that appear in the mandate; for zakelijk and vve" }),
+      .meta({
+        description: "Company details that appear in the mandate; needed for a mandate link of zakelijk and vve",
+      }),
     person: Person,
     connection: ConnectionInput,
   })

@@ -11,6 +11,7 @@ export const surface: Surface = {
   endpoints: {
     "POST /v1/accounts": async () => (await import("./accounts.ts")).createAccount,
     "GET /v1/accounts": async () => (await import("./accounts.ts")).listAccounts,
+    "POST /v1/accounts:update": async () => (await import("./account_update.ts")).updateAccount,
     "POST /v1/connections:update": async () => (await import("./connections.ts")).updateConnection,
     "POST /v1/mandate-links": async () => (await import("./mandate_links.ts")).issueMandateLink,
     "GET /v1/connections/{connection_id}/mandate": async () =>

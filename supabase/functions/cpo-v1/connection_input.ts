@@ -6,7 +6,7 @@ const fields = {
   ean_code: eanCode(),
   street: orNull(lineOf(1, 120)).meta({ description: "Street; taken from the EAN register if omitted" }),
   house_number: houseNumber().meta({
-    description: "Such as 12, 12a, 12-2 or 12 bis; number and addition are split",
+    description: "Such as 12, 12a, 12-2 or 12 bis; number and addition are split. JSON numbers are taken too",
     example: "12a",
   }),
   house_number_addition: orNull(lineOf(1, 10)).meta({
@@ -49,7 +49,7 @@ export const ConnectionChange = z
     ...fields,
     ean_code: orNull(fields.ean_code),
     street: fields.street.meta({ description: "Street" }),
-    house_number: orNull(fields.house_number).meta({ description: "House number" }),
+    house_number: orNull(fields.house_number).meta({ description: "House number; JSON numbers are taken too" }),
     postal_code: orNull(fields.postal_code).meta({
       description: "Dutch postal code; may have a space and lower case",
     }),

@@ -34,7 +34,12 @@ const Ere = z
     price_per_ere_eur: z
       .number()
       .nullable()
-      .meta({ description: "Average of all sales of the year, six decimals; null before the first" }),
+      .meta({
+        description:
+          "What an ERE of the year was sold for on average, over all sales for all customers of the partner, before the fee; " +
+          "six decimals. Amounts are rounded to cents, so it may differ from the price of a sale in the last decimals. " +
+          "Null before the first sale",
+      }),
     gross_eur: z.number().meta({ description: "Proceeds of this account's sold ERE" }),
     fee_pct: z
       .number()

@@ -35,7 +35,7 @@ export const issueMandateLink = endpoint(
             "Language of the page and the mail. If omitted: the partner's language (set by the operator). If that " +
             "is not set: the browser's language for the page, Dutch for the mail",
         }),
-        validity_years: orNull(z.union([z.literal(1), z.literal(3), z.literal(5)])).meta({
+        validity_years: orNull(z.literal([1, 3, 5])).meta({
           description:
             "Number of whole calendar years. If omitted, the signatory chooses while signing (1 is preselected), " +
             "unless the operator set it for the partner",
@@ -68,6 +68,7 @@ export const issueMandateLink = endpoint(
       "ambiguous_connection",
       "mandate_already_signed",
       "return_url_not_allowed",
+      "company_required",
       "signatory_email_missing",
     ],
     failure: "mandate_link_failed",

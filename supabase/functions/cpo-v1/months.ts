@@ -16,7 +16,7 @@ const FIELDS = {
     type: "number",
     minimum: 0,
     maximum: 1_000_000,
-    description: "kWh; stored with three decimals",
+    description: "kWh; stored with three decimals. Needed unless from_sessions is true",
     example: 312.5,
   },
   session_count: {
@@ -46,6 +46,14 @@ export const MonthResult = z
       .enum(["bad_period", "bad_kwh", "bad_session_count", "future_period", "duplicate_in_batch"])
       .optional()
       .meta({ description: "Why the month is invalid" }),
+    change: z
+      .enum(["created", "changed", "unchanged"])
+      .optional()
+      .meta({
+        description:
+          "Of a month that is stored: whether this made its total, replaced another one, or found the same kWh and " +
+          "session count; absent if it is locked or invalid",
+      }),
   })
   .meta({ id: "MonthResult" });
 
@@ -99,7 +107,9 @@ export const deliverMonths = endpoint(
         }),
         source: orNull(trimmedTo(40))
           .transform((value) => value ?? "cpo_api")
-          .meta({ description: "Where the totals come from, in your own words; cpo_api if omitted" }),
+          .meta({
+            description: "Where the totals come from, in your own words; cpo_api if omitted. Trimmed to 40 characters.",
+          }),
         months: z
           .array(z.unknown())
           .min(1)
@@ -137,7 +147,7 @@ export const deliverMonths = endpoint(
     const times = new Map<string | null, number>();
     for (const { month } of items) times.set(month, (times.get(month) ?? 0) + 1);
     const judged = items.filter(({ month }) => month !== null && times.get(month) === 1);
-    const { connection_id, verdicts } = JSON.parse(
+    const { connection_id, verdicts, changes } = JSON.parse(
       await call("ingest_months", {
         ...about,
         periods: array(judged.map(({ month }) => month)),
@@ -154,11 +164,11 @@ export const deliverMonths = endpoint(
       const verdict = month === null ? "bad_period" : (verdicts?.[month] ?? "duplicate_in_batch");
       switch (verdict) {
         case "ingested":
-          counts.accepted += 1;
-          return { period, status: verdict };
         case "outside_mandate":
+          counts[verdict === "ingested" ? "accepted" : verdict] += 1;
+          return { period, status: verdict, change: changes?.[month as string] };
         case "locked":
-          counts[verdict] += 1;
+          counts.locked += 1;
           return { period, status: verdict };
         default:
           counts.invalid += 1;

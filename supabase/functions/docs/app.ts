@@ -7,6 +7,7 @@ export const surface: Surface = {
     "GET /openapi.json": async () => (await import("./openapi.ts")).openApi,
     "GET /llms.txt": async () => (await import("./lead_to_llms.ts")).leadToLlms,
     "GET /docs": async () => (await import("./lead_to_docs.ts")).leadToDocs,
+    "GET /docs/{file}": async () => (await import("./lead_to_docs.ts")).leadToFile,
   },
   cors: true,
 };

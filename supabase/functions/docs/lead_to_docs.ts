@@ -1,17 +1,26 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 
+const LEADS = {
+  caller: { kind: "anyone" },
+  limit: null,
+  sql: [],
+  response: z.never(),
+  errors: [],
+  failure: "internal_error",
+} as const;
+
 /** The documentation is files, which a function does not serve: it leads there. */
 export const leadToDocs = endpoint(
-  {
-    id: "leadToDocs",
-    summary: "Go to the documentation",
-    caller: { kind: "anyone" },
-    limit: null,
-    sql: [],
-    response: z.never(),
-    errors: [],
-    failure: "internal_error",
-  },
+  { ...LEADS, id: "leadToDocs", summary: "Go to the documentation" },
   async ({ environment: { config } }) => Response.redirect(config.DOCS_URL ?? `${config.BASE_URL}/openapi.json`),
+);
+
+/** Also to a file of it, such as the packed client. */
+export const leadToFile = endpoint(
+  { ...LEADS, id: "leadToFile", summary: "Go to a file of the documentation", params: { file: "Its name" } },
+  async ({ environment: { config }, param }) =>
+    Response.redirect(
+      config.DOCS_URL ? `${config.DOCS_URL}/${encodeURIComponent(param("file"))}` : `${config.BASE_URL}/openapi.json`,
+    ),
 );

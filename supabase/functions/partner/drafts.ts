@@ -4,6 +4,7 @@ import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
 import { DraftEanStatus } from "#shared/values/draft_ean_status.ts";
 import { filter, instant, orNull, requiring, returnUrl, trimmedTo, typedEmail, uuid } from "#shared/values/fields.ts";
+import { mailFailed } from "#shared/values/mail_failure.ts";
 import { AccountType } from "#shared/values/models.ts";
 
 const DraftStatus = z.enum(["invited", "claimed", "expired", "conflict", "active"]).meta({
@@ -43,6 +44,7 @@ const Draft = z
     invited_at: instant().nullable().meta({ description: "Null if send_invite was false" }),
     claimed_at: instant().nullable().meta({ description: "When the customer claimed it; null until then" }),
     expires_at: instant().meta({ description: "Until when it can be claimed" }),
+    ...mailFailed(),
   })
   .meta({ id: "Draft" });
 

@@ -1,17 +1,19 @@
 import type { oas31 } from "zod-openapi";
-import { DryRun, Imported } from "#shared/domain/import/imported.ts";
+import { Imported } from "#shared/domain/import/imported.ts";
 import { IMPORT_SQL, type Import, type ImportSql, MAX_IMPORT } from "#shared/domain/import/model.ts";
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { type Context, endpoint } from "#shared/http/endpoint.ts";
-import { linesOf, orNull } from "#shared/values/fields.ts";
+import { describedAs, linesOf, orNull } from "#shared/values/fields.ts";
 
 const Consent = z
   .unknown()
   .optional()
   .meta({
-    override: { type: "boolean", const: true },
-    description: "Must be exactly true, unless it is a dry run: each customer agreed that their data is passed on",
+    override: { type: "boolean" },
+    description:
+      "Must be exactly true: each customer agreed that you pass their data on, and the audit log records it. " +
+      "Only a dry run may have false",
   });
 const SendInvite = z
   .boolean()
@@ -37,11 +39,29 @@ const ROW_COLUMNS = {
   referral_code: "A partner's referral code",
   external_ref: "Your own customer number",
   postcode: "Dutch postal code",
-  huisnummer: "House number; may include its addition",
+  huisnummer: "House number; may include its addition. Numbers are taken too",
   toevoeging: "Addition to the house number",
   plaats: "Town",
   straat: "Street",
   phone: "Telephone number, Dutch or with its country code",
+};
+
+const ROW_FIELDS = {
+  ...Object.fromEntries(
+    Object.entries(ROW_COLUMNS).map(([name, description]) => [
+      name,
+      { type: ["string", "null"] as const, description },
+    ]),
+  ),
+  charger: {
+    type: ["object", "null"] as ("object" | "null")[],
+    description: "The customer's charger, linked when they claim",
+    required: ["brand", "serial_number"],
+    properties: {
+      brand: { type: "string" as const, description: "The brand, one that this partner's customers may have" },
+      serial_number: { type: "string" as const, description: "Its serial number, 1 to 64 characters" },
+    },
+  },
 };
 
 /** For the document. Code reads each row by itself, so an unreadable row fails alone. */
@@ -50,25 +70,7 @@ const Row = z.unknown().meta({
   override: {
     type: "object",
     required: ["email"],
-    properties: {
-      ...Object.fromEntries(
-        Object.entries(ROW_COLUMNS).map(([name, description]) => [
-          name,
-          { type: ["string", "null"] as const, description },
-        ]),
-      ),
-      email: { type: "string", description: ROW_COLUMNS.email },
-      huisnummer: { type: ["string", "integer", "null"], description: ROW_COLUMNS.huisnummer },
-      charger: {
-        type: ["object", "null"],
-        description: "The customer's charger, linked when they claim",
-        required: ["brand", "serial_number"],
-        properties: {
-          brand: { type: "string", description: "The brand, one that this partner's customers may have" },
-          serial_number: { type: "string", description: "Its serial number, 1 to 64 characters" },
-        },
-      },
-    },
+    properties: { ...ROW_FIELDS, email: { type: "string", description: ROW_COLUMNS.email } },
   },
   description:
     "email, and naam for particulier (the default type) or kvk for zakelijk. The CSV aliases also work as keys. " +
@@ -77,61 +79,9 @@ const Row = z.unknown().meta({
 });
 const Rows = z.array(Row).nullish();
 
-const forDryRun = {
-  dry_run: { type: "boolean", const: true, description: DRY_RUN_IS },
-  consent: {
-    type: "boolean",
-    description:
-      "True: each customer agreed that you pass their data on. The response then also has the results that depend " +
-      "on others. The audit log records it",
-  },
-} as const;
-
-/** For the document: `consent` is required unless `dry_run` is set. */
-function orDryRun({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
-  const { properties = {} } = jsonSchema;
-  delete jsonSchema.type;
-  delete jsonSchema.properties;
-  delete jsonSchema.required;
-  jsonSchema.anyOf = [
-    { title: "Import", type: "object", properties, required: ["consent"] },
-    { title: "Dry run", type: "object", properties: { ...properties, ...forDryRun }, required: ["dry_run"] },
-  ];
-}
-
-/** For the document: a request and its dry run, each with many rows or with the fields of one row. */
-function oneOrMany({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
-  const { consent = {}, send_invite = {}, dry_run = {} } = jsonSchema.properties ?? {};
-  delete jsonSchema.type;
-  delete jsonSchema.properties;
-  delete jsonSchema.additionalProperties;
-  const formsOf = (
-    what: string,
-    needed: string,
-    both: Record<string, oas31.SchemaObject | oas31.ReferenceObject>,
-  ): oas31.SchemaObject[] => [
-    {
-      title: `Many customers${what}`,
-      type: "object",
-      required: [needed, "rows"],
-      properties: {
-        ...both,
-        rows: {
-          type: "array",
-          description: "The customers, one object each",
-          items: { $ref: "#/components/schemas/CustomerRow" },
-        },
-      },
-    },
-    {
-      title: `One customer${what}`,
-      allOf: [{ $ref: "#/components/schemas/CustomerRow" }, { type: "object", required: [needed], properties: both }],
-    },
-  ];
-  jsonSchema.anyOf = [
-    ...formsOf("", "consent", { consent, send_invite, dry_run }),
-    ...formsOf(", a dry run", "dry_run", { ...forDryRun, send_invite }),
-  ];
+/** For the document: a client always says whether there is consent, also of a dry run. */
+function asksConsent({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
+  jsonSchema.required = ["consent"];
 }
 
 type ImportContext = Context<unknown, unknown, ErrorCode, ImportSql>;
@@ -163,7 +113,7 @@ const IMPORT = {
   limit: "partner_import",
   sql: IMPORT_SQL,
   maxBody: MAX_IMPORT,
-  response: z.union([Imported, DryRun]),
+  response: Imported,
   failure: "drafts_create_failed",
 } as const;
 
@@ -195,7 +145,7 @@ export const importDrafts = endpoint(
         send_invite: SendInvite,
         dry_run: DryRunAsked,
       })
-      .meta({ id: "ImportDrafts", override: orDryRun }),
+      .meta({ id: "ImportDrafts", override: asksConsent }),
     errors: ["consent_required"],
   },
   async (context) => {
@@ -222,11 +172,20 @@ export const addCustomers = endpoint(
       "customer turns their draft into an account by opening its claim link.",
     caller: { kind: "partner", scope: "partners:write", key: true },
     idempotent: true,
-    body: z.looseObject({ consent: Consent, send_invite: SendInvite, dry_run: DryRunAsked, rows: Rows }).meta({
-      id: "AddCustomers",
-      override: oneOrMany,
-      description: "rows, or the fields of one row next to consent",
-    }),
+    body: z
+      .looseObject({
+        consent: Consent,
+        send_invite: SendInvite,
+        dry_run: DryRunAsked,
+        rows: Rows.meta({ description: "The customers. Or send the fields of one row next to consent" }),
+      })
+      .meta({
+        id: "AddCustomers",
+        override({ jsonSchema }: { jsonSchema: oas31.SchemaObject }) {
+          asksConsent({ jsonSchema });
+          jsonSchema.properties = { ...jsonSchema.properties, ...ROW_FIELDS };
+        },
+      }),
     errors: ["consent_required"],
   },
   (context) => {
@@ -247,6 +206,7 @@ export const addCustomers = endpoint(
 const flag = (fallback: boolean) =>
   z
     .union([z.boolean(), z.enum(["true", "false"])])
+    .meta(describedAs("boolean"))
     .default(fallback)
     .transform((value) => value === true || value === "true");
 
@@ -282,7 +242,7 @@ export const uploadDrafts = endpoint(
         }),
         dry_run: flag(false).meta({ description: DRY_RUN_IS }),
       })
-      .meta({ id: "UploadDrafts", override: orDryRun }),
+      .meta({ id: "UploadDrafts", override: asksConsent }),
     errors: ["consent_required"],
   },
   async (context) => {
@@ -311,7 +271,6 @@ export const invitePeople = endpoint(
   {
     ...IMPORT,
     id: "invitePeople",
-    response: Imported,
     summary: "Invite people by e-mail address alone",
     description:
       "Each address gets a draft without details and a mail with its claim link; the customer fills in the rest. " +

@@ -5,7 +5,7 @@ import { endpoint } from "#shared/http/endpoint.ts";
 export const getPartner = endpoint(
   {
     id: "getPartner",
-    summary: "Show the partner: settings, import cap, the active API key",
+    summary: "Show the partner: settings, import cap, the active API key, the CPO clients",
     caller: { kind: "partner", scope: "partners:read", key: true },
     limit: "partner_read",
     sql: ["get_partner"],

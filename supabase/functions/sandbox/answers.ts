@@ -32,7 +32,12 @@ const Rehearsal = z.object({
 });
 export type Rehearsal = z.output<typeof Rehearsal>;
 
+/** Whose signature is played, and where: of api.prepare_signature. */
+const PreparedSignature = z.object({ connection_id: z.string(), email: z.string().nullable(), locale: Locale });
+export type PreparedSignature = z.output<typeof PreparedSignature>;
+
 export const ANSWERS = {
+  prepare_signature: PreparedSignature,
   connect_virtual_charger: VirtualCharger,
   sync_customer: SyncResult,
   find_rehearsal: Rehearsal,

@@ -106,8 +106,8 @@ export const createFixtures = endpoint(
           links: claimLinks(environment),
         }),
       );
-      const [draft] = imported.dry_run ? [] : imported.created;
-      if (!draft) throw new ImportRefused(imported.rejected[0]?.reason);
+      const [draft] = imported.created;
+      if (!draft?.draft_id) throw new ImportRefused(imported.rejected[0]?.reason);
       const { mid = true, iban } = wishes;
       const context = { environment, caller, address, call };
       const rehearsed = await rehearse(context, draft.draft_id, {

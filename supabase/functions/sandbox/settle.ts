@@ -1,5 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
+import { uuid } from "#shared/values/fields.ts";
 import { gatesFor } from "#shared/values/gates.ts";
 import { CALLER } from "./caller.ts";
 
@@ -17,6 +18,8 @@ const LEFT_OUT = [
   "zero_kwh",
   "already_delivered",
 ] as const;
+
+const quarterOf = (month: string) => `${month.slice(0, 4)}-Q${Math.ceil(Number(month.slice(5)) / 3)}`;
 
 const LeftOutMonths = z
   .array(
@@ -42,7 +45,11 @@ export const settleQuarter = endpoint(
       "factor of the year before. The figures of the year are published to you. One call settles at most 1000 " +
       "accounts: repeat it until `accounts_left` is 0. The call is safe to repeat. The response has everything " +
       "settled of the quarter so far; settled months keep their price. `booking_id` is the newest booking, of your " +
-      "CPO accounts if one has them. `reset` undoes the settlement.",
+      "CPO accounts if one has them. The register rejects the months of `reject`, which you can then deliver again. " +
+      "The payment of an account in `fail` comes back, because its bank account is closed: its IBAN gets no money " +
+      "until there is another one. For an account that you settle with yourself, your own payment comes back without " +
+      "a reason; a call without `fail` pays it again. Both are for " +
+      "months and payments that this call settles. `reset` undoes the settlement.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -61,6 +68,24 @@ export const settleQuarter = endpoint(
           .refine((price) => Number(price.toFixed(6)) === price, "at most six decimals")
           .default(0.4)
           .meta({ description: "Euro, up to six decimals" }),
+        reject: z
+          .array(z.string().regex(/^20\d\d-(0[1-9]|1[0-2])$/, "must be a month such as 2026-05"))
+          .max(3)
+          .nullish()
+          .transform((months) => months ?? [])
+          .meta({ description: "Months of the quarter that the register rejects", example: ["2026-05"] }),
+        fail: z
+          .array(uuid())
+          .max(1000)
+          .nullish()
+          .transform((accounts) => accounts ?? [])
+          .meta({
+            description: "Account ids of customers whose payment comes back: the bank says the account is closed",
+          }),
+      })
+      .refine(({ quarter, reject }) => reject.every((month) => quarterOf(month) === quarter), {
+        message: "must be months of the quarter",
+        path: ["reject"],
       })
       .meta({ id: "SettleSandboxQuarter" }),
     response: z
@@ -78,10 +103,11 @@ export const settleQuarter = endpoint(
             "Accounts whose months can be settled but were not in this call, which settles at most 1000 accounts: " +
             "repeat until 0",
         }),
+        payments_failed: z.array(z.guid()).meta({ description: "The accounts of `fail` whose payment came back now" }),
         left_out: LeftOutMonths,
       })
       .meta({ id: "SettledSandboxQuarter" }),
-    errors: ["nothing_to_settle"],
+    errors: ["nothing_to_settle", "customer_not_found"],
     failure: "sandbox_step_failed",
   },
   ({ body, call }) => call("settle_sandbox", body),

@@ -15,7 +15,8 @@ const CONNECTIONS = 4;
 /** Time kept for settling and for the rest of the run. */
 const RESERVE_MS = 8_000;
 
-type Failure = { failure: string; permanent: boolean; serverDown: boolean };
+/** `code` is the enhanced status code of a refusal (RFC 3463), such as 5.1.1. */
+type Failure = { failure: string; permanent: boolean; serverDown: boolean; code?: string | undefined };
 type MailResult = { sent: number; failed: number; problem?: string };
 
 /** How many mails waited at the last run, where there is no mail server. */
@@ -67,7 +68,13 @@ export async function deliverMail(
       if (failure?.serverDown) serverDown = failure;
       const { partner_id, id } = mail;
       await call("settle_mail", [
-        { partner_id, id, failure: failure?.failure ?? null, permanent: failure?.permanent ?? false },
+        {
+          partner_id,
+          id,
+          failure: failure?.failure ?? null,
+          permanent: failure?.permanent ?? false,
+          code: failure?.code ?? null,
+        },
       ]);
       result[failure ? "failed" : "sent"] += 1;
       if (failure) log({ level: "warn", event: "mail_failed", request_id, mail_id: id, reason: failure.failure });
@@ -122,10 +129,12 @@ function judge(error: unknown): Failure {
   const {
     code = "unknown",
     responseCode,
+    response = "",
     command = "",
   } = error as {
     code?: string;
     responseCode?: number;
+    response?: string;
     command?: string;
   };
   // a server that refuses this recipient or this message (RFC 5321 section 4.2.1); refusing us or the sender is ours to mend
@@ -136,6 +145,7 @@ function judge(error: unknown): Failure {
     failure: [known, responseCode, command].filter(Boolean).join(" "),
     permanent: aboutThisMail && !aboutUs && (responseCode ?? 0) >= 500,
     serverDown: !aboutThisMail || aboutUs,
+    code: /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1],
   };
 }
 

@@ -98,3 +98,10 @@ as $$
   select string_agg(substr('34679ACDEFGHJKMNPQRTWXY', 1 + get_byte(sha256(uuid_send(line)), i) % 23, 1), '' order by i)
    from generate_series(0, 9) i
 $$;
+
+-- What a row says of mail that failed: when and why, or neither.
+create function private.is_mail_failure(at timestamptz, reason text) returns boolean
+language sql immutable
+return at is null and reason is null
+    or at is not null and reason is not null
+       and reason in ('unknown_address', 'mailbox_full', 'refused', 'given_up');

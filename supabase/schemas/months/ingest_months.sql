@@ -48,6 +48,7 @@ declare
   owner      uuid;
   connection uuid;
   verdicts   json;
+  changes    json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -93,13 +94,18 @@ begin
            status = excluded.status, delivery_id = excluded.delivery_id, received_at = excluded.received_at
      where not d.locked
   )
-  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end) into verdicts
-   from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts);
+  select json_object_agg(j.period, case j.verdict when 'staged' then 'ingested' else j.verdict end),
+         json_object_agg(j.period, case when j.old_kwh is null then 'created'
+                                        when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
+                                        else 'changed' end)
+           filter (where j.verdict in ('staged', 'outside_mandate'))
+    into verdicts, changes from judged j;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
-  'body, body_sha256} to {connection_id, verdicts: {period: verdict}}. Four arrays as Postgres writes them, an entry '
+  'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
+  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
   'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';

@@ -124,6 +124,8 @@ begin
                order by m.status, m.created_at limit 1) end) order by p.place), '[]'), coalesce(max(p.found_all), 0)
     into customers, found_all
     from page p join core.partners r on r.id = p.partner_id;
+  perform private.refuse_if('iban_not_searchable', found_all = 0 and private.as_uuid(typed) is null
+                            and upper(regexp_replace(typed, '[\s.-]', '', 'g')) ~ '^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$');
   for customer in select c.customer from jsonb_array_elements(customers) as c (customer) loop
     perform private.set_tenant((customer ->> 'partner_id')::uuid),
         private.audit('customer.found', (customer ->> 'id')::uuid);
@@ -133,8 +135,8 @@ end $$;
 comment on function ops.customer_find(jsonb) is
   'Accounts, and drafts that are none yet: {text, limit?} to {customers, more}. Matches the beginning of each word of '
   'name, e-mail address or reference. Also matches an id, EAN, telephone number, payment reference, or postal code '
-  'with house number. Exact matches come first, then by name. Needs three letters or digits. Leaves an audit row for '
-  'each customer.';
+  'with house number. Exact matches come first, then by name. Needs three letters or digits; an IBAN '
+  'is not found. Leaves an audit row for each customer.';
 
 create function ops.account_show(input jsonb) returns json
 language plpgsql security definer
@@ -155,7 +157,9 @@ begin
       'brought_by', (select p.slug from core.attributions t join core.partners p on p.id = t.partner_id
                      where t.user_id = account.user_id),
       'created_at', private.iso(account.created_at)),
-    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+    'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                       'mail_failed_at', private.iso(s.mail_failed_at),
+                                       'mail_failed_reason', s.mail_failed_reason)
                     from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id),
     'connections', (select coalesce(json_agg(private.connection_row(c.partner_id, c.id) order by c.created_at, c.id),
                                     '[]')

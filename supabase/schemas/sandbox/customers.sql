@@ -137,27 +137,38 @@ comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '
   'its meter, and approves if mandate, EAN and MID charger hold, else rejects. Definer: every tenant at once.';
 
-create function api.review_customer(caller jsonb, input jsonb) returns json
-language plpgsql security definer
+-- The account of a customer that the partner brought, or that one of its CPO clients made; its row is locked. The
+-- transaction then acts in the tenant that holds it.
+create function private.enter_customer(named text, key text) returns uuid
+language plpgsql
 as $$
 declare
-  outcome    constant text := input ->> 'outcome';
-  customer   record;
-  connection core.connections;
+  customer record;
 begin
-  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
-  select * into customer from private.own_customer(input ->> 'id', input ->> 'key');
+  select * into customer from private.own_customer(named, key);
   if customer.account_id is null then
-    -- or an account that a CPO client of the partner made
-    customer.account_id := private.as_uuid(input ->> 'id');
+    customer.account_id := private.as_uuid(named);
   else
     perform private.act_for_person(private.people_tenant(), customer.user_id);
   end if;
   perform from core.accounts a where a.partner_id = private.partner_id()
       and a.id = customer.account_id for no key update;
   perform private.refuse_if('customer_not_found', not found);
+  return customer.account_id;
+end $$;
+
+create function api.review_customer(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  outcome    constant text := input ->> 'outcome';
+  account    uuid;
+  connection core.connections;
+begin
+  perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  account := private.enter_customer(input ->> 'id', input ->> 'key');
   select c.* into connection from core.connections c
-   where c.partner_id = private.partner_id() and c.account_id = customer.account_id and c.status = 'active'
+   where c.partner_id = private.partner_id() and c.account_id = account and c.status = 'active'
    order by c.registration_status = 'ingediend' desc, c.submitted_at desc nulls last, c.id limit 1 for update;
   perform private.refuse_if('nothing_to_review', connection.registration_status is distinct from 'ingediend',
                             json_build_object(

@@ -1,8 +1,9 @@
 -- POST /sandbox/v1/settle: a quarter of the caller's customers, from kWh to a paid euro, by the operator's functions.
 
--- Books every month of these accounts that can be booked, also of a running quarter, credits it all and sells it at a
--- price in euro.
-create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric) returns void
+-- Books every month of these accounts that can be booked, also of a running quarter, credits all but the rejected
+-- months, and sells it at a price in euro.
+create function private.settle_accounts(tenant uuid, accounts uuid[], quarter date, price numeric,
+                                        rejected date[]) returns void
 language plpgsql
 as $$
 declare
@@ -26,7 +27,8 @@ begin
   end if;
   booking := private.lock_booking(tenant, booking.id);
   perform private.credit_booking(booking, array(
-    select row(0, r.id, r.kwh, null, null)::private.credit_line
+    select row(0, r.id, case when r.period = any (rejected) then 0 else r.kwh end,
+               case when r.period = any (rejected) then 'rejected in a rehearsal' end, null)::private.credit_line
       from core.booking_rows r where r.partner_id = tenant and r.booking_id = booking.id), null);
   -- less than half a cent is credited and stays unsold
   perform private.record_sale(booking, 'sandbox-' || booking.id, 'Sandbox', s.ere, price, private.today())
@@ -43,7 +45,7 @@ declare
 begin
   return (
     with settled as (
-      select b.id as booking_id, b.partner_id, b.number, r.account_id, r.connection_id, r.period, c.accepted_kwh,
+      select r.account_id, r.connection_id, r.period, c.accepted_kwh,
           c.ere, s.gross, s.net
         from core.bookings b
         join core.booking_rows r on r.partner_id = b.partner_id and r.booking_id = b.id and r.status = 'registered'
@@ -62,7 +64,13 @@ begin
        order by j.account_id, j.period, j.connection_id limit 1000
     )
     select json_build_object(
-      'booking_id', (select s.booking_id from settled s order by s.partner_id = partner desc, s.number desc limit 1),
+      -- also if the register rejected all of it
+      'booking_id', (select b.id from core.bookings b
+                      where b.partner_id = any (tenants) and b.quarter = settled_quarter.quarter
+                        and exists (select from core.booking_rows r
+                                     where r.partner_id = b.partner_id and r.booking_id = b.id
+                                       and r.account_id = any (accounts) and r.status in ('registered', 'rejected'))
+                      order by b.partner_id = partner desc, b.number desc limit 1),
       'accounts', count(distinct t.account_id), 'kwh', coalesce(sum(t.accepted_kwh), 0), 'ere',
           coalesce(round(sum(t.ere), 2), 0),
       'gross_eur', coalesce(sum(t.gross), 0), 'net_eur', coalesce(sum(t.net), 0),
@@ -70,8 +78,10 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank.
-create function private.pay_accounts(partner uuid, accounts uuid[]) returns void
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
+-- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
+-- Returns whose payments did.
+create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
 declare
@@ -79,17 +89,42 @@ declare
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
      where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
-         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner));
+         and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
+         -- the bank said that this account is closed
+         and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true
+         -- a repeat of the call makes no second payment that fails
+         and not exists (
+           select from core.payout_lines l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+            where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+              and l.status = 'failed' and coalesce(l.account_id, p.account_id) = any (failing)));
   batch  uuid;
+  lines  core.payout_lines[];
+  failed jsonb := '{}';
 begin
   if cardinality(payees) > 0 then
     batch := private.make_batch(payees, 0, 'sandbox', owners);
-    perform private.pay_lines(private.lines_of(batch));
+    lines := private.lines_of(batch);
+    -- by its line, the accounts that it pays
+    select coalesce(jsonb_object_agg(l.id, f.accounts), '{}') into failed
+      from unnest(lines) l
+     cross join lateral (
+       select jsonb_agg(distinct coalesce(l.account_id, p.account_id)) as accounts from core.payout_parts p
+        where p.partner_id = l.partner_id and p.line_id = l.id
+          and coalesce(l.account_id, p.account_id) = any (failing)) f
+     where f.accounts is not null;
+    perform private.pay_lines(array(select l from unnest(lines) l where not failed ? l.id::text order by l.arrival));
+    lines := array(select l from unnest(lines) l where failed ? l.id::text and l.account_id is not null
+                    order by l.arrival);
+    perform private.fail_lines(lines, 'AC04') where cardinality(lines) > 0;
+    -- the partner has one account number for all its rehearsals: it stays good
+    lines := array(select l from unnest(private.lines_of(batch)) l where failed ? l.id::text and l.account_id is null);
+    perform private.fail_lines(lines, 'MS03') where cardinality(lines) > 0;
     update core.payout_batches b
        set status = 'settled', approved_by = 'sandbox: nobody', approved_at = private.now(), settled_by = 'sandbox',
            settled_at = private.now()
      where b.id = batch;
   end if;
+  return array(select a.id::uuid from jsonb_each(failed) f, jsonb_array_elements_text(f.value) a (id) order by 1);
 end $$;
 
 -- How many accounts one call settles: seconds, also on a busy machine. A statement has a minute.
@@ -97,7 +132,8 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
-create function private.settle_customers(partner uuid, quarter date, price numeric) returns json
+create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
+                                         failing uuid[]) returns json
 language plpgsql security definer
 as $$
 declare
@@ -106,6 +142,7 @@ declare
   people        uuid[];
   accounts      uuid[];
   due           uuid[];
+  failed        uuid[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -131,31 +168,53 @@ begin
     perform private.lock('booking', t.id || ' ' || quarter)
        from (select t.id from unnest(array[people_tenant, partner]) t (id) order by t.id) t;
   end if;
-  perform private.settle_accounts(people_tenant, due[1:most], quarter, price),
-      private.settle_accounts(partner, due[1:most], quarter, price);
-  perform private.pay_accounts(partner, people || accounts);
+  perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
+      private.settle_accounts(partner, due[1:most], quarter, price, rejected);
+  failed := private.pay_accounts(partner, people || accounts, failing);
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
-          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most)))::json;
+          || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
+                                failed))::json;
 end $$;
-comment on function private.settle_customers(uuid, date, numeric) is
+comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
   'because people are in the people''s tenant, and only the operator books.';
+
+create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return not exists (
+    select from unnest(accounts) as w (id)
+     where not exists (select from core.accounts a where a.partner_id = partner and a.id = w.id)
+       and not exists (
+         select from core.accounts a
+           join core.attributions t on t.user_id = a.user_id and t.partner_id = has_customers.partner
+               and t.source in ('partner_upload', 'partner_invite')
+          where a.partner_id = private.people_tenant() and a.id = w.id));
+end $$;
+comment on function private.has_customers(uuid, uuid[]) is
+  'Whether each of these is an account of a partner''s CPO clients, or of a person it uploaded or invited. Definer, '
+  'because people are in the people''s tenant.';
 
 create function api.settle_sandbox(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
   named   constant text := input ->> 'quarter';
+  failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
     private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric);
+        (input ->> 'price_per_ere')::numeric,
+        array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
+        failing);
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));
@@ -164,9 +223,10 @@ begin
         settled -> 'kwh',
     'ere', settled -> 'ere', 'gross_eur', settled -> 'gross_eur', 'net_eur', settled -> 'net_eur', 'accounts_left',
         settled -> 'accounts_left',
-    'left_out', settled -> 'left_out');
+    'payments_failed', settled -> 'payments_failed', 'left_out', settled -> 'left_out');
 end $$;
 comment on function api.settle_sandbox(jsonb, jsonb) is
-  'POST /sandbox/v1/settle: {quarter, price_per_ere} to {ok, quarter, booking_id, accounts, kwh, ere, gross_eur, '
-  'net_eur, accounts_left, left_out}. Settled months stay as they are; the price is for the others.';
+  'POST /sandbox/v1/settle: {quarter, price_per_ere, reject, fail} to {ok, quarter, booking_id, accounts, kwh, ere, '
+  'gross_eur, net_eur, accounts_left, payments_failed, left_out}. Settled months stay as they are; price and reject '
+  'are for the others.';
 grant execute on function api.settle_sandbox(jsonb, jsonb) to edge_slow;

@@ -9,7 +9,10 @@ const NAME = "Sanne de Vries";
 
 type Payer = "service_pays_customer" | "via_cpo_invoicing";
 type Outcome = "goedgekeurd" | "afgekeurd";
-type Account = { account_id: string; email: string };
+type Signing = "signed" | "declined" | "revoked";
+/** What the settlement is to go wrong with. */
+type Mishap = "reject" | "fail";
+type Account = { account_id: string };
 
 /** Somebody who was not there before. */
 const somebody = () => {
@@ -40,42 +43,36 @@ export class Sandbox {
         },
       }),
     );
-    return { account_id, email };
+    return { account_id };
   }
 
-  /** The page on which the customer signs. Its forms are sent as a browser sends them. */
-  async #page(account_id: string) {
-    const { mandate_link: link } = orThrow(await this.#cpo.POST("/v1/mandate-links", { body: { account_id } }));
-    const page = await fetch(link).then((response) => response.text());
-    const seen = /seen=([^"&]+)/.exec(page)?.[1] ?? "";
-    return async (form: string, fields: Record<string, string> = {}) => {
-      const body = new URLSearchParams({ seen, ...fields });
-      const headers = { origin: new URL(link).origin };
-      const response = await fetch(`${link}/${form}`, { method: "POST", body, headers });
-      if (!response.ok) throw new Error(`the mandate page answered ${response.status} to ${form}`);
-    };
+  /** What the customer does on the pages. */
+  async #sign({ account_id }: Account, outcome: Signing): Promise<void> {
+    const init = { params: { path: { id: account_id } }, body: { outcome } };
+    orThrow(await this.#partner.POST("/sandbox/v1/customers/{id}/sign", init));
   }
 
   async declined(): Promise<void> {
-    const { account_id } = await this.account();
-    await (await this.#page(account_id))("decline");
+    await this.#sign(await this.account(), "declined");
   }
 
   async signed(payer?: Payer): Promise<Account> {
     const account = await this.account(payer);
-    await this.#sign(account);
+    await this.#sign(account, "signed");
     return account;
   }
 
-  async #sign({ account_id, email }: Account): Promise<void> {
-    const submit = await this.#page(account_id);
-    await submit("code");
-    const { mail } = orThrow(
-      await this.#partner.GET("/sandbox/v1/mail", { params: { query: { to: email, limit: 5 } } }),
-    );
-    const code = mail.map(({ subject }) => /\d{6}/.exec(subject)?.[0]).find(Boolean);
-    if (!code) throw new Error("the mail with the code is not in GET /sandbox/v1/mail");
-    await submit("sign", { name: NAME, agree: "yes", code });
+  /** The customer withdraws. */
+  async revokedAccount(): Promise<void> {
+    await this.#sign(await this.signed(), "revoked");
+  }
+
+  async #expire(id: string): Promise<void> {
+    orThrow(await this.#partner.POST("/sandbox/v1/customers/{id}/expire-mandate", { params: { path: { id } } }));
+  }
+
+  async expiredAccount(): Promise<void> {
+    await this.#expire((await this.signed()).account_id);
   }
 
   /** All gates open with the signature, which also submits the registration. */
@@ -84,7 +81,7 @@ export class Sandbox {
     const { account_id } = account;
     const charger = { account_id, ocpp_vendor: "Alfen BV", ocpp_model: "NG910-60023" };
     orThrow(await this.#cpo.POST("/v1/chargers", { body: charger }));
-    await this.#sign(account);
+    await this.#sign(account, "signed");
     return account;
   }
 
@@ -107,24 +104,27 @@ export class Sandbox {
   }
 
   /** January is the first month that a mandate of this year covers, and settle takes it even while it lasts. */
-  async settledAccount(payer?: Payer): Promise<void> {
+  async settledAccount(payer?: Payer, mishap?: Mishap): Promise<void> {
     const { account_id } = await this.reviewedAccount("goedgekeurd", payer);
-    const year = new Date().getFullYear();
-    const months = [{ period: `${year}-01`, total_kwh: 312.5, session_count: 24 }];
+    const period = `${new Date().getFullYear()}-01`;
+    const months = [{ period, total_kwh: 312.5, session_count: 24 }];
     orThrow(await this.#cpo.POST("/v1/sessions:batch", { body: { account_id, months } }));
-    const quarter = `${year}-Q1`;
+    const body = {
+      quarter: `${period.slice(0, 4)}-Q1`,
+      price_per_ere: 0.4,
+      ...(mishap === "reject" ? { reject: [period] } : {}),
+      ...(mishap === "fail" ? { fail: [account_id] } : {}),
+    };
     for (let left = 1; left > 0; )
-      left = orThrow(
-        await this.#partner.POST("/sandbox/v1/settle", { body: { quarter, price_per_ere: 0.4 } }),
-      ).accounts_left;
+      left = orThrow(await this.#partner.POST("/sandbox/v1/settle", { body })).accounts_left;
   }
 
   /** The partner gets the money of customers whom it pays itself. */
-  async paid(): Promise<void> {
+  async paid(mishap?: Mishap): Promise<void> {
     const { payout } = orThrow(await this.#partner.GET("/partner/me")).partner;
     if (!payout.iban_masked)
-      throw new Error("payout.paid needs an account number of the partner: POST /partner/payout-iban, or the portal");
-    await this.settledAccount("via_cpo_invoicing");
+      throw new Error("a payout needs an account number of the partner: POST /partner/payout-iban, or the portal");
+    await this.settledAccount("via_cpo_invoicing", mishap);
   }
 
   async #draft(ean: string): Promise<string> {
@@ -148,6 +148,10 @@ export class Sandbox {
 
   async reviewedCustomer(outcome: Outcome): Promise<void> {
     await this.#review(await this.customer(true), outcome);
+  }
+
+  async expiredCustomer(): Promise<void> {
+    await this.#expire(await this.customer(false));
   }
 
   /** The claim is refused, which is what is wanted. */

@@ -12,6 +12,7 @@ type Way = ((sandbox: Sandbox) => Promise<unknown>) | string;
 
 const OPERATOR = "Only the operator does this";
 const LATER = "It happens as time passes";
+const BOUNCED = "A mail server refuses our mail or sends it back; the sandbox mails nobody";
 
 /** Every type of a CPO client's log. */
 const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
@@ -19,7 +20,7 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "account.eligibility_changed": (sandbox) => sandbox.eligible(),
   "account.months_locked": (sandbox) => sandbox.settledAccount(),
   "account.months_registered": (sandbox) => sandbox.settledAccount(),
-  "account.months_rejected": `${OPERATOR}, when the register rejects a month; settle credits every month`,
+  "account.months_rejected": (sandbox) => sandbox.settledAccount("service_pays_customer", "reject"),
   "account.months_reopened": `${OPERATOR}, who withdraws a booking`,
   "charger.connected": "A charger connects to the OCPP gateway; a CPO's chargers connect to its own back office",
   "charger.mid_confirmed": `${OPERATOR}, or the charger's first connection, where its model leaves the meter open`,
@@ -30,12 +31,13 @@ const CLIENT: Readonly<Record<TypeOf<"/v1/events">, Way>> = {
   "ere.sold": (sandbox) => sandbox.settledAccount("via_cpo_invoicing"),
   "ere.sale_reversed": `${OPERATOR}, who takes a sale back`,
   "mandate.declined": (sandbox) => sandbox.declined(),
-  "mandate.expired": `${LATER}: the last signed year ends and nobody signed for the next`,
+  "mandate.mail_failed": BOUNCED,
+  "mandate.expired": (sandbox) => sandbox.expiredAccount(),
   "mandate.renewed": `${LATER}: a customer signs again in the last weeks of the signed years`,
-  "mandate.revoked": `${OPERATOR}, at the customer's request. In a partner's log it can be triggered`,
+  "mandate.revoked": (sandbox) => sandbox.revokedAccount(),
   "mandate.signed": (sandbox) => sandbox.signed(),
   "payout.approved": `${OPERATOR}: settle pays at once`,
-  "payout.failed": `${OPERATOR}, when the bank refuses a payment; the sandbox has no bank`,
+  "payout.failed": (sandbox) => sandbox.paid("fail"),
   "payout.paid": (sandbox) => sandbox.paid(),
   "payout.reversed": `${OPERATOR}, who recalls a payment or reverses what it paid for`,
   "registration.approved": (sandbox) => sandbox.reviewedAccount("goedgekeurd"),
@@ -56,15 +58,17 @@ const PARTNER: Readonly<Record<TypeOf<"/partner/events">, Way>> = {
   "draft.active": (sandbox) => sandbox.customer(false),
   "draft.claimed": (sandbox) => sandbox.customer(false),
   "draft.conflict": (sandbox) => sandbox.conflict(),
+  "draft.mail_failed": BOUNCED,
   "draft.expired": `${LATER}: nobody claims a draft for 60 days`,
   "ere.sold": SHARE,
   "ere.sale_reversed": CLIENT["ere.sale_reversed"],
-  "mandate.expired": CLIENT["mandate.expired"],
+  "mandate.expired": (sandbox) => sandbox.expiredCustomer(),
+  "mandate.mail_failed": CLIENT["mandate.mail_failed"],
   "mandate.renewed": CLIENT["mandate.renewed"],
   "mandate.revoked": (sandbox) => sandbox.revoked(),
   "mandate.signed": (sandbox) => sandbox.customer(false),
   "payout.approved": CLIENT["payout.approved"],
-  "payout.failed": CLIENT["payout.failed"],
+  "payout.failed": SHARE,
   "payout.paid": SHARE,
   "payout.reversed": CLIENT["payout.reversed"],
   "registration.approved": (sandbox) => sandbox.reviewedCustomer("goedgekeurd"),

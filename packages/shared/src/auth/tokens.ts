@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
+import { secretsIn } from "#shared/foundation/configuration.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
 import { linkKeys } from "./keys.ts";
 
@@ -185,6 +186,10 @@ export function hashSecret(secret: string): string {
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(createHash("sha256").update(given).digest(), createHash("sha256").update(expected).digest());
 }
+
+/** Whether this is one of the secrets of a variable. */
+export const opens = (given: string, secrets: string): boolean =>
+  secretsIn(secrets).reduce((opened, secret) => sameSecret(given, secret) || opened, false);
 
 /** Addresses hashed lately: a server of a client's sends all its requests from one. */
 const hashedAddresses = oncePerEnvironment(() => new BoundedMap<string, string>(1000));

@@ -6,6 +6,7 @@
 import { z } from "#shared/foundation/zod.ts";
 import { filter, instant, limit } from "#shared/values/fields.ts";
 import { checklist } from "#shared/values/gates.ts";
+import { MailFailure } from "#shared/values/mail_failure.ts";
 import {
   calendarDate,
   EanValidationStatus,
@@ -112,6 +113,16 @@ const table = {
   "mandate.declined": { ...mandate("The customer declined to sign", "declined"), partner: null },
   "mandate.revoked": mandate("A signed mandate was ended", "revoked"),
   "mandate.expired": mandate("The last year of a mandate is over, and nobody signed for the next", "expired"),
+  "mandate.mail_failed": {
+    about:
+      "Mail to the customer begins to fail: the link to sign by, or a later mail. It is refused, comes back or is given up",
+    client: {
+      ...account,
+      connection_id: connection_id.nullable().meta({ description: "The connection; null if the mail was about none" }),
+      reason: MailFailure.meta({ description: "Why the mail failed" }),
+    },
+    partner: { ...customer, reason: MailFailure.meta({ description: "Why the mail failed" }) },
+  },
   "ean.status_changed": {
     about: "The EAN register or the operator changed the status of a connection's EAN",
     client: { ...connection, ean_validation_status: EanValidationStatus },
@@ -135,6 +146,17 @@ const table = {
   "draft.active": ofDraft("The customer signed, and the draft is now an account", "active"),
   "draft.expired": ofDraft("Nobody claimed the draft in time", "expired"),
   "draft.conflict": ofDraft("The draft's address or EAN is already registered in another way", "conflict"),
+  "draft.mail_failed": {
+    about: "Mail to the customer of a draft begins to fail: it is refused, comes back or is given up",
+    client: null,
+    partner: {
+      ...draft,
+      status: z
+        .enum(["invited", "claimed", "expired", "conflict"])
+        .meta({ description: "Current status of the draft" }),
+      reason: MailFailure.meta({ description: "Why the mail failed" }),
+    },
+  },
   "customer.sharing_ended": { about: "A customer is no longer yours", client: null, partner: customer },
   "charging.parked": {
     about: "Charging sessions named chargers that we do not know; they wait until you give these names to chargers",

@@ -96,7 +96,13 @@ export const readKeyRing: Rule<KeyRing> = (text) => {
   );
 };
 
-const secret = like(/^.{32,}$/s, "must have at least 32 characters");
+/** One secret, or while it is rotated two: the new one, which is shown to others, and the old one, still taken. */
+const secret = like(
+  /^[^\s,]{32,}(,[^\s,]{32,})?$/,
+  "must have at least 32 characters and no space, or while it rotates be two of these: new,old",
+);
+/** The secrets of a variable, the current one first. */
+export const secretsIn = (text: string): [string, ...string[]] => text.split(",") as [string, ...string[]];
 
 const texts: Rule<Record<string, string>> = (text) => {
   const value = json(text);
@@ -141,6 +147,10 @@ const REQUIRED = {
 
 /** Each opens one door, so no two may be equal. */
 const DOORS = ["WORKER_SECRET", "METRICS_SECRET", "GATEWAY_SECRET"] as const;
+const haveOne = (one: unknown, other: unknown) =>
+  typeof one === "string" &&
+  typeof other === "string" &&
+  secretsIn(one).some((each) => secretsIn(other).includes(each));
 
 const OPTIONAL = {
   EDGE_REPLICA_DATABASE_URL: some,
@@ -207,7 +217,7 @@ export function readConfiguration(variables: Record<string, string | undefined>)
     }
   }
   for (const [index, name] of DOORS.entries())
-    if (DOORS.slice(0, index).some((other) => config[name] !== undefined && config[name] === config[other]))
+    if (DOORS.slice(0, index).some((other) => haveOne(config[name], config[other])))
       faults.push(`${name}: must be another secret than ${DOORS.slice(0, index).join(" and ")}`);
   if (faults.length === 0) return config as Configuration;
   throw new ConfigurationError(`Set these variables (see .env.example): ${faults.join("; ")}`);

@@ -1,6 +1,6 @@
 /// <reference path="../../../../node_modules/@supabase/functions-js/src/edge-runtime.d.ts" />
 import process from "node:process";
-import { type Configuration, readConfiguration } from "./configuration.ts";
+import { type Configuration, readConfiguration, secretsIn } from "./configuration.ts";
 import { connect, type Db, QUICK, SLOW } from "./db.ts";
 import { consoleLog, type Log } from "./log.ts";
 import { connectReplica, type Replica } from "./replica.ts";
@@ -52,7 +52,7 @@ export function kicker({ SUPABASE_URL, WORKER_SECRET }: Pick<Configuration, "SUP
   const send = singleflight(() =>
     fetch(`${SUPABASE_URL}/functions/v1/worker/kick`, {
       method: "POST",
-      headers: { Authorization: `Bearer ${WORKER_SECRET}` },
+      headers: { Authorization: `Bearer ${secretsIn(WORKER_SECRET)[0]}` },
       signal: AbortSignal.timeout(KICK_MS),
     }).then(
       (response) => response.body?.cancel(),

@@ -237,9 +237,17 @@ const table = {
     detail:
       "This change ends the mandate, and months that are not booked no longer count. To make it, repeat with acknowledge_mandate_lapses: true.",
   },
+  account_signed: {
+    status: 409,
+    detail: "Somebody has signed for this account: only person.email and person.phone can change. Nothing was changed.",
+  },
   mandate_already_signed: {
     status: 409,
     detail: "A mandate is signed already. Issue a link from 1 November of its last year on.",
+  },
+  mandate_not_signed: {
+    status: 409,
+    detail: "No mandate of this connection is signed, or it has ended. Nothing was changed.",
   },
   draft_active: {
     status: 409,
@@ -323,7 +331,7 @@ const table = {
   },
   ambiguous_decimals: {
     status: 422,
-    detail: "The column's values (value) may have decimals or thousands. Send decimal=, or decimal=. with the file.",
+    detail: "The column's values (value) may have decimals or thousands. Send the file with ?decimal=, or ?decimal=.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_dates: {
@@ -354,6 +362,11 @@ const table = {
     detail:
       "The catalogue cannot tell the model. Send a catalog_charger_id of suggestions or GET /v1/catalog/chargers.",
     fields: ["suggestions", "step"],
+  },
+  company_required: {
+    status: 422,
+    detail:
+      "The mandate of a zakelijk or vve account names the company. Create the account with company, or with display_name.",
   },
   signatory_email_missing: {
     status: 422,

@@ -1,5 +1,5 @@
 import { readSignInSession } from "#shared/auth/sign_in_session.ts";
-import { hashSecret, readAccessToken, sameSecret } from "#shared/auth/tokens.ts";
+import { hashSecret, opens, readAccessToken } from "#shared/auth/tokens.ts";
 import type {} from "#shared/foundation/admission.ts";
 import type { Json, SqlAnswer } from "#shared/foundation/answers.ts";
 import { BoundedMap } from "#shared/foundation/bounded_map.ts";
@@ -276,7 +276,7 @@ export async function admissionOf(
 
   if (rule.caller.kind === "worker") {
     const { secret } = rule.caller;
-    if (!sameSecret(bearer, environment.config[secret])) throw new ApiError("missing_or_invalid_token");
+    if (!opens(bearer, environment.config[secret])) throw new ApiError("missing_or_invalid_token");
     // the gateway is a caller of its own: in SQL it acts for the owner of a charger, and reaches nobody else's rows
     const kind = secret === "GATEWAY_SECRET" ? "gateway" : "worker";
     return Admission.of(environment, rule, { kind, ...base });

@@ -19,6 +19,8 @@ export type Note = {
   caller?: Caller;
   readOn?: "replica" | undefined;
   refusal?: ApiError;
+  /** Where the documentation of this host is, if it has one. */
+  docs_url?: string | undefined;
   max_body: number;
 };
 /** Answers a request for an endpoint: admits its caller, reads and checks what was sent, and runs it. */

@@ -57,7 +57,7 @@ export function withHeaders(answer: Response, headers: readonly (readonly [strin
 /** The answer to a refused request: the body of the error table, and the headers that go with its code. */
 export function errorResponse(
   surface: Heads,
-  { request_id, refusal }: { request_id: string; refusal?: ApiError },
+  { request_id, refusal, docs_url }: { request_id: string; refusal?: ApiError; docs_url?: string | undefined },
 ): Response {
   const error = refusal ?? new ApiError("internal_error");
   const { error: text, detail, ...fields } = error.body();
@@ -65,6 +65,8 @@ export function errorResponse(
     error: text,
     [surface.errors === "oauth" ? "error_description" : "detail"]: detail,
     ...fields,
+    // a row of the table of errors, packages/docs/src/tables.ts
+    ...(docs_url ? { doc_url: `${docs_url}/errors.html#${error.code}` } : {}),
     request_id,
   };
   const headers = new Headers({ "Content-Type": "application/json" });

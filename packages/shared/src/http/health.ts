@@ -1,6 +1,6 @@
 // Whether a function works, for monitoring. Needs no credential, and the response has no one's data.
 
-import { sameSecret } from "#shared/auth/tokens.ts";
+import { opens } from "#shared/auth/tokens.ts";
 import type {} from "#shared/foundation/admission.ts";
 import type { Json, SqlAnswer } from "#shared/foundation/answers.ts";
 import { type Environment, oncePerEnvironment } from "#shared/foundation/environment.ts";
@@ -60,7 +60,8 @@ export async function answerReady(
   environment: Environment,
   note: { refusal?: ApiError },
 ): Promise<Response> {
-  const known = sameSecret(headers.get("authorization") ?? "", `Bearer ${environment.config.METRICS_SECRET}`);
+  const bearer = (headers.get("authorization") ?? "").replace(/^Bearer /, "");
+  const known = opens(bearer, environment.config.METRICS_SECRET);
   const { cause, ...readiness } = await readinessOf(environment)();
   const ok = readiness.failing.length === 0;
   if (!ok) note.refusal = new ApiError("service_unavailable", {}, cause);

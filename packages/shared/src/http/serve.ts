@@ -66,6 +66,7 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
     try {
       environment ??= readEnvironment();
       c.set("environment", environment);
+      note.docs_url = environment.config.DOCS_URL;
       await next();
       await dropBody(raw, note.max_body);
       isHttps = environment.config.BASE_URL.startsWith("https:");

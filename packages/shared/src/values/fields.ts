@@ -31,6 +31,14 @@ export const linesOf = (min: number, max: number) =>
     .refine((value) => isPlain(value.replace(/[\n\t]/g, " ")), "must not contain control characters")
     .pipe(z.string().min(min).max(max));
 
+/** For the document: one type of several that are taken, because generated clients are better without unions. */
+export const describedAs = (type: "string" | "boolean") => ({
+  override({ jsonSchema }: { jsonSchema: { anyOf?: unknown; type?: unknown } }) {
+    delete jsonSchema.anyOf;
+    jsonSchema.type = type;
+  },
+});
+
 /** Optional and nullable: absent, null and empty are all null. */
 export const orNull = <T extends z.ZodType>(schema: T) =>
   z
@@ -67,12 +75,15 @@ const HOUSE_NUMBER_RULE = "must be a house number such as 12, 12a or 12-2";
 
 /** `12`, `"12a"`, `"12 A"`, `"12-2"`, `"12 bis"`: number and addition apart, the addition in upper case. */
 export const houseNumber = () =>
-  z.union([z.int().min(1).max(99_999), line()], HOUSE_NUMBER_RULE).transform((value, context): HouseNumber => {
-    const parts = /^([1-9]\d{0,4})(?!\d)(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
-    if (parts) return { number: Number(parts[1]), addition: houseNumberAddition(parts[2]) };
-    context.addIssue(HOUSE_NUMBER_RULE);
-    return z.NEVER;
-  });
+  z
+    .union([z.int().min(1).max(99_999), line()], HOUSE_NUMBER_RULE)
+    .meta(describedAs("string"))
+    .transform((value, context): HouseNumber => {
+      const parts = /^([1-9]\d{0,4})(?!\d)(?:[\s-]*([0-9A-Za-z][0-9A-Za-z -]{0,9}))?$/.exec(String(value));
+      if (parts) return { number: Number(parts[1]), addition: houseNumberAddition(parts[2]) };
+      context.addIssue(HOUSE_NUMBER_RULE);
+      return z.NEVER;
+    });
 
 /** The serial number of a charger, up to 64 characters, compared in upper case and without spaces; empty is null. */
 export const serialNumber = () =>

@@ -29,6 +29,8 @@ const AuthSettings = z.object({
 });
 type AuthSettings = z.output<typeof AuthSettings>;
 
+const Addons = z.object({ selected_addons: z.array(z.object({ type: z.string() })) });
+
 const ApiKey = z.object({ name: z.string(), type: z.string().nullish(), api_key: z.string().nullish() });
 
 const Refusal = z.object({ message: z.string() });
@@ -62,9 +64,20 @@ export class ManagementApi {
     return this.#ask("POST", "/v1/projects", Project, wanted);
   }
 
+  #poolers(ref: string): Promise<Pooler[]> {
+    return this.#ask("GET", `/v1/projects/${ref}/config/database/pooler`, z.array(Pooler));
+  }
+
+  /** What was bought for a project: `pitr`, `custom_domain`, `log_drain` and the like, and `read_replica`. */
+  async bought(ref: string): Promise<string[]> {
+    const { selected_addons } = await this.#ask("GET", `/v1/projects/${ref}/billing/addons`, Addons);
+    const replicas = (await this.#poolers(ref)).filter(({ database_type }) => database_type === "READ_REPLICA");
+    return [...selected_addons.map(({ type }) => type), ...replicas.map(() => "read_replica")];
+  }
+
   /** How the database is reached through the pooler, which answers by IPv4 too. */
   async pooler(ref: string): Promise<Pooler> {
-    const poolers = await this.#ask("GET", `/v1/projects/${ref}/config/database/pooler`, z.array(Pooler));
+    const poolers = await this.#poolers(ref);
     const primary = poolers.find(({ database_type }) => database_type === "PRIMARY");
     if (!primary) throw new DeployError(`The project ${ref} has no pooler for its database.`);
     return primary;

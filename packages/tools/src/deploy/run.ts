@@ -138,5 +138,5 @@ Done. What is left for a person:
   guess twelve times from outside, and see 429   (docs/deploy.md, "Check the client's address")
   logins of operators, two for payouts: npm run -s operator -- login create <name>   (docs/deploy.md, "Operate")
   deployments by CI: SUPABASE_ACCESS_TOKEN, SUPABASE_DB_PASSWORD and SUPABASE_PROJECT_REF in GitHub   (docs/deploy.md, "Deploy by CI")
-  somebody elsewhere who asks /health/ready every minute   (docs/operations.md)
+  /health/ready of the sandbox is 200 before production has its first customer; then somebody elsewhere asks it every minute   (docs/operations.md)
 `;

@@ -6,7 +6,7 @@ import pg from "pg";
 import { newKeys } from "#local/keys.ts";
 import { MigrationError, missingMigrations, runSupabase } from "#local/migrate.ts";
 import { newSecret } from "#shared/auth/tokens.ts";
-import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
+import { ConfigurationError, readConfiguration, secretsIn } from "#shared/foundation/configuration.ts";
 import { callOps, OperatorError } from "../../../operator/src/database.ts";
 import { run as operate } from "../../../operator/src/run.ts";
 import { scramVerifier } from "../../../operator/src/scram.ts";
@@ -60,6 +60,7 @@ export const filesIn = (folder: string): Walk["files"] => ({
 export const STEPS: readonly Step[] = [
   { title: "The project", run: findProject },
   { title: "The database's address and password", run: findDatabase },
+  { title: "What was bought", run: lookAtAddons },
   { title: "Sign-ups at Supabase Auth", run: closeSignUps },
   { title: "Keys and settings of the functions", run: makeSettings },
   { title: "Migrations", run: migrate },
@@ -178,6 +179,26 @@ function open(connectionString: string): pg.Client {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, application_name: "deploy" });
   client.on("error", () => {}); // a connection that breaks is reported by the statement that waits for it
   return client;
+}
+
+/** docs/deploy.md says of each what is lost without it. */
+const ADDONS: Readonly<Record<string, string>> = {
+  pitr: "point-in-time recovery",
+  custom_domain: "custom domain",
+  log_drain: "log drain",
+  read_replica: "read replica",
+};
+
+/** Only tells: a host runs without any of them, and a token may not be allowed to look. */
+async function lookAtAddons(walk: Walk): Promise<Done> {
+  const bought = await walk.api.bought(refOf(walk)).catch((error: unknown) => {
+    if (error instanceof DeployError) return error;
+    throw error;
+  });
+  if (bought instanceof DeployError)
+    return { did: `could not be read; look in the dashboard, Add-ons. ${bought.message}` };
+  const told = Object.entries(ADDONS).map(([type, name]) => `${name}: ${bought.includes(type) ? "yes" : "no"}`);
+  return { did: `${told.join(", ")} (docs/deploy.md, "What to buy")` };
 }
 
 // Settings ------------------------------------------------------------------------------------------------------------
@@ -417,8 +438,11 @@ async function deployFunctions(walk: Walk): Promise<Done> {
   };
 }
 
+/** The one that the schedule shows: the functions may take an older one too, while it is rotated. */
+const workerSecret = (walk: Walk): string => secretsIn(readEnv(walk.files.functions).WORKER_SECRET ?? "")[0];
+
 async function schedule(walk: Walk): Promise<Done> {
-  const { WORKER_SECRET = "" } = readEnv(walk.files.functions);
+  const worker_secret = workerSecret(walk);
   const root = `${walk.platform.project_url(refOf(walk))}/functions/v1`;
   const jobs = jobsOf(root);
   const changed = await asOwner(walk, async (client) => {
@@ -429,10 +453,10 @@ async function schedule(walk: Walk): Promise<Done> {
     });
     const { rows: secrets } = await client.query(
       "select id, decrypted_secret = $2 as same from vault.decrypted_secrets where name = $1",
-      [VAULT_NAME, WORKER_SECRET],
+      [VAULT_NAME, worker_secret],
     );
-    if (!secrets[0]) await client.query("select vault.create_secret($1, $2)", [WORKER_SECRET, VAULT_NAME]);
-    else if (!secrets[0].same) await client.query("select vault.update_secret($1, $2)", [secrets[0].id, WORKER_SECRET]);
+    if (!secrets[0]) await client.query("select vault.create_secret($1, $2)", [worker_secret, VAULT_NAME]);
+    else if (!secrets[0].same) await client.query("select vault.update_secret($1, $2)", [secrets[0].id, worker_secret]);
     const done: string[] = secrets[0]?.same ? [] : [VAULT_NAME];
     for (const { name, often, command } of jobs) {
       const { rowCount } = await client.query(
@@ -466,10 +490,9 @@ async function checkHealth(walk: Walk): Promise<Done> {
   await Promise.all(slugs.map((slug) => answering(walk, `${root}/${slug}/health`)));
   // the specification's own paths: an answer shows that they lead to our functions
   await Promise.all(functions.filter(isAlias).map(({ slug }) => answering(walk, `${root}/${slug}`)));
-  const { WORKER_SECRET } = readEnv(walk.files.functions);
   const unwell: string[] = [];
   for (const slug of Object.keys(SCHEDULED)) {
-    const headers = { Authorization: `Bearer ${WORKER_SECRET}` };
+    const headers = { Authorization: `Bearer ${workerSecret(walk)}` };
     const { status, body } = await ask(`${root}/${slug}/run`, { method: "POST", headers });
     if (status !== 200)
       throw new DeployError(`${root}/${slug}/run answers ${status}. Its log in the dashboard says why.`);
@@ -517,11 +540,11 @@ async function ask(url: string, init: RequestInit = {}): Promise<HttpAnswer> {
 const FORGED = "192.0.2.1";
 
 async function checkClientAddress(walk: Walk): Promise<Done> {
-  const { WORKER_SECRET, CLIENT_ADDRESS } = readEnv(walk.files.functions);
+  const { CLIENT_ADDRESS } = readEnv(walk.files.functions);
   const seen = new Set<string>();
   for (const root of new Set([`${walk.platform.project_url(refOf(walk))}/functions/v1`, baseUrlOf(walk)])) {
     const { status, body } = await ask(`${root}/worker/client-address`, {
-      headers: { Authorization: `Bearer ${WORKER_SECRET}`, "X-Forwarded-For": FORGED, "X-Real-IP": FORGED },
+      headers: { Authorization: `Bearer ${workerSecret(walk)}`, "X-Forwarded-For": FORGED, "X-Real-IP": FORGED },
     });
     if (status !== 200) throw new DeployError(`${root}/worker/client-address answers ${status || "nothing"}.`);
     const { client_address, headers } = body;

@@ -9,7 +9,7 @@ import pg from "pg";
 import { ROOT } from "#local/checkout.ts";
 import { newKeys } from "#local/keys.ts";
 import { writeSecret } from "#local/secret_file.ts";
-import { ConfigurationError, readConfiguration } from "#shared/foundation/configuration.ts";
+import { ConfigurationError, readConfiguration, secretsIn } from "#shared/foundation/configuration.ts";
 import { scramVerifier } from "../../../operator/src/scram.ts";
 import { BUNDLES, writeBundles } from "../bundle.ts";
 import { addToEnv, EnvFileError, readEnv, type Variables } from "./env_file.ts";
@@ -155,9 +155,9 @@ ${passwords.join("\n")}
   begin
 ${ENABLE.slice(1).replaceAll(/^/gm, "  ")}
     if exists (select from vault.secrets where name = ${text(VAULT_NAME)}) then
-      perform vault.update_secret((select id from vault.secrets where name = ${text(VAULT_NAME)}), ${text(variables.WORKER_SECRET ?? "")});
+      perform vault.update_secret((select id from vault.secrets where name = ${text(VAULT_NAME)}), ${text(secretsIn(variables.WORKER_SECRET ?? "")[0])});
     else
-      perform vault.create_secret(${text(variables.WORKER_SECRET ?? "")}, ${text(VAULT_NAME)});
+      perform vault.create_secret(${text(secretsIn(variables.WORKER_SECRET ?? "")[0])}, ${text(VAULT_NAME)});
     end if;
 ${jobs.join("\n")}
   exception when others then

@@ -1,8 +1,7 @@
 import { hashSecret, newCode, newSecret } from "#shared/auth/tokens.ts";
 import type { Offer } from "#shared/domain/answers.ts";
-import { claimKey } from "#shared/domain/claim/links.ts";
-import { aboutMail } from "#shared/domain/mail/about.ts";
 import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { codeToMail, signatureOf } from "#shared/domain/mandate_text/signature.ts";
 import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishedPage, wishesOf } from "../kit/offer.ts";
@@ -60,13 +59,9 @@ const showSign = onOpenLink((request) => {
 
 const sendCode = onOpenLink(async (request, facts) => {
   const seen = request.form.get("seen") ?? "";
-  const code = newCode();
-  const { partner_name, full_name } = facts;
   const { config } = request.environment;
-  const sending = request.act("send_mandate_code", {
-    code_hash: request.hashCode(code),
-    mail: aboutMail(config, "mandate_code", request.locale, { code, full_name, partner_name }),
-  });
+  const token = request.token ?? "";
+  const sending = request.act("send_mandate_code", codeToMail(config, token, facts, request.locale, newCode()));
   const { refused } = await request.attempt(sending, ["link_not_open", "signatory_email_missing", "too_many_codes"]);
   if (refused?.code === "too_many_codes")
     return request.tooManyCodes(refused, request.frame.to("/sign", { seen }), WORDS[request.locale].back_to_sign);
@@ -86,20 +81,13 @@ const sign = onOpenLink(async (request) => {
     request.again(frame.to("/sign", { seen }), wrong, (returned) => signPage(frame, facts, document, seen, returned));
   if (name === null || Object.keys(errors).length > 0) return again(errors);
 
-  const { config } = request.environment;
-  const { full_name, partner_name } = facts;
-  const link = `${config.PAGES_URL}/mandate/${request.token}`;
-  const signing = request.act("sign_mandate", {
-    facts,
+  const signature = signatureOf(request.environment, request.token ?? "", facts, request.locale, {
     signed_name: name,
-    code_hash: request.hashCode(code),
-    key: claimKey(request.environment),
-    document,
-    document_sha256: hashSecret(document),
+    code,
     address: request.address,
     user_agent: c.req.header("user-agent") ?? null,
-    mail: aboutMail(config, "mandate_signed", request.locale, { link, full_name, partner_name, document }),
   });
+  const signing = request.act("sign_mandate", signature);
   const { refused } = await request.attempt(signing, ["link_not_open", "mandate_changed", ...CODE_REFUSALS]);
   if (!refused) {
     request.logOutcome("signed");

@@ -1,6 +1,7 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import type { OpenFacts } from "#shared/domain/answers.ts";
-import { composeDocument, type Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Facts } from "#shared/domain/mandate_text/mandate_text.ts";
+import { documentOf } from "#shared/domain/mandate_text/signature.ts";
 import type { SqlAnswer } from "#shared/foundation/answers.ts";
 import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { choicesOf, type SigningFrame, versionOf } from "../kit/signature.ts";
@@ -60,14 +61,8 @@ export class MandateRequest extends PageRequest<Name> {
     return this.choices.find((facts) => versionOf(facts) === seen);
   }
 
-  /** The code is hashed with the token, which the database does not hold: its million values cannot be tried out there. */
-  hashCode(code: string): string {
-    return hashSecret(`${this.token}:${code}`);
-  }
-
   documentOf(facts: Facts): string {
-    const { SERVICE_NAME, SUPPORT_EMAIL } = this.environment.config;
-    return composeDocument(facts, { name: SERVICE_NAME, email: SUPPORT_EMAIL }, this.locale);
+    return documentOf(this.environment.config, facts, this.locale);
   }
 
   /** The page of a link that is no longer, or was never, open; null when it is. */

@@ -38,6 +38,13 @@ export const en: PortalWords = {
     home: "To the overview",
   },
 
+  mail_failures: {
+    unknown_address: "there is no such address",
+    mailbox_full: "the mailbox is full",
+    refused: "the customer's mail server refused the mail",
+    given_up: "no mail server took the mail, however often we tried",
+  },
+
   start: {
     title: (partner) => `Overview of ${partner}`,
     attention: {
@@ -45,10 +52,14 @@ export const en: PortalWords = {
       look: "Look",
       nothing: "Nothing at the moment.",
       conflict: (count, one) => `${count} ${one ? "sign-up is" : "sign-ups are"} already known to us`,
+      draft_mail: (count, one) => `Our mail did not reach ${count} ${one ? "sign-up" : "sign-ups"}`,
       ean: (count, one) =>
         `The connection of ${count} ${one ? "sign-up" : "sign-ups"} was not found, or there is more than one`,
       expiring: (count, one) => `${count} ${one ? "sign-up expires" : "sign-ups expire"} within 14 days`,
       rejected: (count, one) => `The registration of ${count} ${one ? "customer" : "customers"} was rejected`,
+      customer_mail: (count, one) => `Our mail did not reach ${count} ${one ? "customer" : "customers"}`,
+      account_mail: (count, one) =>
+        `Our mail did not reach ${count} ${one ? "customer" : "customers"} of your own system. You find them in GET /v1/accounts, by signatory.mail_failed_at`,
       without_charger: (count, one) => `${count} ${one ? "customer has" : "customers have"} no charger yet`,
       without_mid: (count, one) => `The newest charger of ${count} ${one ? "customer" : "customers"} has no MID meter`,
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,

@@ -37,6 +37,7 @@ const Attention = z.object({
     examined: z.number(),
     all: z.boolean(),
     conflict: z.number(),
+    mail: z.number(),
     ean: z.number(),
     expiring: z.number(),
   }),
@@ -45,12 +46,15 @@ const Attention = z.object({
     all: z.boolean(),
     without_charger: z.number(),
     without_mid: z.number(),
+    mail: z.number(),
     rejected: z.number(),
   }),
   webhooks: z.object({ disabled: z.number(), failing: z.number() }),
   account_missing: z.boolean(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits. */
   iban_wrong: z.number(),
+  /** Accounts of its CPO clients whom mail does not reach. */
+  mail_failed: z.number(),
   invoices_need: InvoicesNeed,
   /** Customers that may be signed up in 30 days, and how many of them still. */
   cap: z.number(),
@@ -140,6 +144,7 @@ const Client = z.object({
   missing_scopes: z.array(z.string()),
   created_at: z.string(),
   secret_rotated_at: z.string(),
+  last_used_at: z.string().nullable(),
   disabled_at: z.string().nullable(),
   /** Counted up to 10,001. */
   accounts: z.number(),

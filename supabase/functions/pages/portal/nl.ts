@@ -37,6 +37,14 @@ export const nl = {
     home: "Naar het overzicht",
   },
 
+  /** Why mail did not arrive. */
+  mail_failures: {
+    unknown_address: "het adres bestaat niet",
+    mailbox_full: "de mailbox is vol",
+    refused: "de mailserver van de klant weigerde de mail",
+    given_up: "geen mailserver nam de mail aan, ook niet na vaker proberen",
+  },
+
   start: {
     title: (partner: string) => `Overzicht van ${partner}`,
     attention: {
@@ -45,12 +53,18 @@ export const nl = {
       nothing: "Niets op dit moment.",
       conflict: (count: string, one: boolean) =>
         `${count} ${one ? "aanmelding is" : "aanmeldingen zijn"} al bij ons bekend`,
+      draft_mail: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "aanmelding" : "aanmeldingen"} kwam onze mail niet aan`,
       ean: (count: string, one: boolean) =>
         `Bij ${count} ${one ? "aanmelding" : "aanmeldingen"} is de aansluiting niet gevonden, of meer dan één`,
       expiring: (count: string, one: boolean) =>
         `${count} ${one ? "aanmelding verloopt" : "aanmeldingen verlopen"} binnen 14 dagen`,
       rejected: (count: string, one: boolean) =>
         `Van ${count} ${one ? "klant" : "klanten"} is de registratie afgekeurd`,
+      customer_mail: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} kwam onze mail niet aan`,
+      account_mail: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw systeem kwam onze mail niet aan. U ziet ze in GET /v1/accounts, bij signatory.mail_failed_at`,
       without_charger: (count: string, one: boolean) =>
         `${count} ${one ? "klant heeft" : "klanten hebben"} nog geen laadpaal`,
       without_mid: (count: string, one: boolean) =>

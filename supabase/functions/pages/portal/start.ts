@@ -209,14 +209,17 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     value === 0 ? [] : [{ text: text(count(value), value === 1), href: frame.to(page, query) }];
   const lines = [
     ...counted(drafts.conflict, words.attention.conflict, "/drafts", { needs: "conflict" }),
+    ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
     ...counted(drafts.expiring, words.attention.expiring, "/drafts", { needs: "expiring" }),
     ...counted(customers.rejected, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
+    ...counted(customers.mail, words.attention.customer_mail, "/customers", { mail: "failed" }),
     ...counted(customers.without_charger, words.attention.without_charger, "/customers", { charger: "without" }),
     ...counted(customers.without_mid, words.attention.without_mid, "/customers", { charger: "without_mid" }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
     ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
+    ...counted(attention.mail_failed, words.attention.account_mail, "/settings/webhooks"),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
     ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
     ...(attention.cap_left <= attention.cap / 10

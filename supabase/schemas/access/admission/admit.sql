@@ -21,7 +21,8 @@ declare
   scope  constant text := demand ->> 'scope';
 begin
   -- as a sub-select, which is looked up by its key: joined, few partners are read whole and hashed
-  select c.id, c.partner_id, c.scopes, (select p.is_active from core.partners p where p.id = c.partner_id) into client
+  select c.id, c.partner_id, c.scopes, c.last_used_at,
+         (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
      and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
@@ -37,7 +38,8 @@ begin
   end if;
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'cpo', 'client_id', client.id, 'partner_id', client.partner_id),
-    'subject', 'client:' || client.id);
+    'subject', 'client:' || client.id,
+    'idle_client', case when client.last_used_at > private.now() - interval '1 minute' then null else client.id end);
 end $$;
 
 -- The person, client and scopes of a token; all null once the token is invalid. A scope holds only while token and
@@ -208,7 +210,7 @@ comment on function api.enter(jsonb) is
   'Begins every statement with a ticket: the caller, for the function that does the work, or why they are not '
   'admitted. An answer, so that made-up keys write nothing to the log of Postgres.';
 
-create function private.note_use(key_hash bytea, token_hash bytea) returns void
+create function private.note_use(key_hash bytea, token_hash bytea, client uuid) returns void
 language plpgsql security definer
 as $$
 begin
@@ -219,9 +221,12 @@ begin
   update core.personal_tokens t set last_used_at = private.now()
    where t.token_hash = note_use.token_hash
        and (t.last_used_at is null or t.last_used_at < private.now() - interval '1 minute');
+  update core.oauth_clients c set last_used_at = private.now()
+   where c.id = client and (c.last_used_at is null or c.last_used_at < private.now() - interval '1 minute');
 end $$;
-comment on function private.note_use(bytea, bytea) is
-  'Notes when a partner key or a personal token was last used. Definer, because admission itself sets no tenant.';
+comment on function private.note_use(bytea, bytea, uuid) is
+  'Notes when a partner key, a personal token or a CPO client was last used. Definer, because admission itself sets no '
+  'tenant.';
 
 create function api.charge() returns json
 language plpgsql security definer
@@ -235,8 +240,9 @@ begin
   if pg_current_xact_id_if_assigned() is null then
     ignored := set_config('synchronous_commit', 'off', true);
   end if;
-  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash') is not null then
-    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'));
+  if coalesce(admitted ->> 'key_hash', admitted ->> 'token_hash', admitted ->> 'idle_client') is not null then
+    perform private.note_use(decode(admitted ->> 'key_hash', 'hex'), decode(admitted ->> 'token_hash', 'hex'),
+                             (admitted ->> 'idle_client')::uuid);
   end if;
   -- the last lock of all: who holds a limit's row waits for nothing more, so that nobody waits for each other
   rate := private.take(admitted ->> 'subject', admitted ->> 'bucket', (admitted ->> 'quota')::int,

@@ -31,6 +31,7 @@ as $$
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
     'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
 $$;
@@ -126,10 +127,19 @@ create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'client');
+  sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
+  adds    constant boolean := sent[1] like '+%';
+  named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
   client  core.oauth_clients := private.client_named(input);
-  changed constant boolean := not (client.scopes <@ wanted and client.scopes @> wanted);
+  wanted  text[];
+  changed boolean;
 begin
+  perform private.refuse_if('mixed_scopes', exists (select from unnest(sent) s where (s like '+%') <> adds));
+  wanted := private.read_scopes(to_jsonb(named), 'client');
+  if adds then
+    wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
+  end if;
+  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
   if changed then
     perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
     update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
@@ -137,8 +147,8 @@ begin
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
-  'Replaces the scopes of a client: {client, scopes} to {changed, client}. A scope taken away stops in issued tokens '
-  'too.';
+  'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
+  'scope taken away stops in issued tokens too.';
 
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer

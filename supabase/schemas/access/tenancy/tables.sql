@@ -158,6 +158,7 @@ create table core.oauth_clients (
   scopes            text[]      not null default '{}',
   return_url        text,
   tokens_valid_from timestamptz not null default '-infinity',
+  last_used_at      timestamptz,
   disabled_at       timestamptz,
   created_at        timestamptz not null default private.now(),
   redirect_uris     text[]      not null default '{}',
@@ -177,6 +178,8 @@ create table core.oauth_clients (
 comment on table core.oauth_clients is
   'A registered OAuth client. secret_hash is the SHA-256 of 32 random bytes; the secret is shown once and never '
   'stored. Never deleted: disabled.';
+comment on column core.oauth_clients.last_used_at is
+  'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
 comment on column core.oauth_clients.tokens_valid_from is

@@ -40,10 +40,7 @@ declare
                               and n.created_at > private.now() - interval '1 day');
 begin
   if before.payout_handler <> 'service_pays_customer'
-     or not exists (select from core.mandates m join core.connections c on c.partner_id = m.partner_id
-                    and c.id = m.connection_id
-                     where c.partner_id = before.partner_id and c.account_id = before.id and m.document is not null)
-                         then
+     or not private.was_signed(before.id) then
     return;
   elsif notified < 5 or private.is_sandbox() then
     perform private.notify(before.id, 'payout_iban_changed', 'payout_iban_changed:' || before.id || ':'

@@ -69,7 +69,8 @@ begin
                a.iban_checksum_ok,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
-                  select s.full_name, s.email from core.signatories s where s.partner_id = a.partner_id
+                  select s.full_name, s.email, private.iso(s.mail_failed_at) as mail_failed_at, s.mail_failed_reason
+                    from core.signatories s where s.partner_id = a.partner_id
                       and s.account_id = a.id) s) as signatory,
                (select coalesce(json_agg(row_to_json(k) order by c.created_at, c.connection_id), '[]')
                   from core.connection_mandates c

@@ -93,10 +93,13 @@ create table core.signatories (
   full_name  text not null,
   email      text,
   phone      text,
+  mail_failed_at     timestamptz,
+  mail_failed_reason text,
   constraint signatories_pkey primary key (partner_id, account_id),
   constraint signatories_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
   constraint signatories_full_name_length check (length(full_name) between 2 and 120),
+  constraint signatories_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint signatories_email_shape check (length(email) <= 254 and email = lower(email))
 );
 comment on table core.signatories is
@@ -107,6 +110,21 @@ create index signatories_words
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
+-- serves: the customers of a partner's clients whom mail does not reach
+create index signatories_mail_failed on core.signatories (partner_id) where mail_failed_at is not null;
+comment on column core.signatories.mail_failed_at is
+  'When mail to them failed, as core.drafts.mail_failed_at. Null again with another address too.';
+-- another address is not to blame for what the old one did
+create function private.forget_failed_mail() returns trigger
+language plpgsql
+as $$
+begin
+  new.mail_failed_at := null;
+  new.mail_failed_reason := null;
+  return new;
+end $$;
+create trigger forget_failed_mail before update of email on core.signatories for each row
+  when (new.email is distinct from old.email) execute function private.forget_failed_mail();
 select private.enable_tenant_policy('core.signatories', 'select, insert, update');
 
 create table core.account_counts (

@@ -31,7 +31,9 @@ begin
                private.iso(d.created_at) as created_at,
                private.iso(d.invited_at) as invited_at,
                private.iso(d.claimed_at) as claimed_at,
-               private.iso(d.expires_at) as expires_at) r
+               private.iso(d.expires_at) as expires_at,
+               private.iso(d.mail_failed_at) as mail_failed_at,
+               d.mail_failed_reason) r
      where d.partner_id = private.partner_id()
        and (query ->> 'external_ref' is null or s.disclosed and d.external_ref = query ->> 'external_ref')
        and (query ->> 'status' is null or s.status = query ->> 'status'));

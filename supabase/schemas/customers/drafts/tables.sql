@@ -36,6 +36,8 @@ create table core.drafts (
   progress        jsonb       not null default '{}',
   conflict_reason text,
   reminders_sent  int         not null default 0,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   rehearsal_id    uuid,
   rehearsal_until timestamptz,
   user_id         uuid,
@@ -53,6 +55,7 @@ create table core.drafts (
   constraint drafts_type_known check (type in ('particulier', 'zakelijk', 'vve')),
   constraint drafts_ean_status_known check (ean_status in ('pending', 'resolved', 'ambiguous', 'not_found', 'provided',
                                                            'no_address', 'failed')),
+  constraint drafts_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint drafts_email_shape check (email = lower(email) and length(email) <= 254)
 );
 comment on table core.drafts is
@@ -60,6 +63,8 @@ comment on table core.drafts is
   'after expiry. Once active it stays beside the account.';
 comment on column core.drafts.locale is
   'The language chosen for the customer; null means the partner''s (core.partners.locale).';
+comment on column core.drafts.mail_failed_at is
+  'When a mail to its customer was refused, came back or was given up. Null again once a later mail was taken.';
 comment on column core.drafts.progress is
   'What the customer typed and confirmed on the claim pages: {answers, confirmed, candidates, ean_check, iban, '
   'return_url}. The IBAN is encrypted. Emptied once active.';

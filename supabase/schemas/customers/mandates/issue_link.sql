@@ -1,5 +1,21 @@
 -- POST /v1/mandate-links.
 
+-- Mails a link to its signatory, in the link's language or the partner's. False if a limit dropped the mail.
+create function private.mail_mandate_link(link core.mandate_links, signatory core.signatories, url text,
+                                          key jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+begin
+  return private.enqueue_mail(
+    jsonb_build_object('template', 'mandate_link', 'locale', coalesce(link.locale, partner.locale, 'nl'), 'key', key),
+    signatory.email, 'mandate_link:' || link.id,
+    jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
+                       'logo', private.partner_brand(partner) -> 'logo', 'link', url),
+    connection => link.connection_id);
+end $$;
+
 create function api.issue_mandate_link(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -11,6 +27,7 @@ declare
   signatory  core.signatories;
   link       core.mandate_links;
   status     text;
+  facts      jsonb;
   send_email constant boolean := (input ->> 'send_email')::boolean;
   email_sent boolean := false;
 begin
@@ -26,23 +43,22 @@ begin
   select m.mandate_status into status
     from core.connection_mandates m where m.partner_id = private.partner_id() and m.connection_id = connection;
   perform private.refuse_if('mandate_already_signed', not private.can_sign(connection));
+  facts := private.connection_facts(connection);
   select * into signatory from core.signatories s where s.partner_id = private.partner_id() and s.account_id = account;
+  -- the mandate of a business names it
+  perform private.refuse_if('company_required',
+                            facts ->> 'type' <> 'particulier' and facts ->> 'company_name' is null);
   perform private.refuse_if('signatory_email_missing', send_email and signatory.email is null);
 
   perform private.void_mandate_links(connection);
-  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, expires_at)
+  insert into core.mandate_links (partner_id, connection_id, token_hash, locale, validity_years, return_url, mailed,
+                                  expires_at)
   values (private.partner_id(), connection, private.reserve_token_hash(input ->> 'token_hash'), input ->> 'locale',
           coalesce((input ->> 'validity_years')::int, partner.mandate_years),
-          coalesce(input ->> 'return_url', registered), private.now() + interval '1209600 seconds')
+          coalesce(input ->> 'return_url', registered), send_email, private.now() + interval '1209600 seconds')
   returning * into link;
   if send_email then
-    email_sent := private.enqueue_mail(
-      jsonb_build_object('template', 'mandate_link', 'locale', coalesce(input ->> 'locale', partner.locale, 'nl'),
-                         'key', input -> 'key'),
-      signatory.email, 'mandate_link:' || link.id,
-      jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                         'logo', private.partner_brand(partner) -> 'logo',
-                         'link', input -> 'mandate_link'), connection => connection);
+    email_sent := private.mail_mandate_link(link, signatory, input ->> 'mandate_link', input -> 'key');
   end if;
   perform private.audit('mandate_link.issued', connection);
   return json_build_object(

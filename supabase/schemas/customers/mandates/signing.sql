@@ -291,15 +291,15 @@ comment on function api.decline_mandate(jsonb, jsonb) is
 
 -- Makes a link to sign again, like signed_by or the link signed last: same language, fixed years and return URL.
 create function private.issue_renewal_link(connection uuid, token_hash text, expires_at timestamptz,
-                                           signed_by uuid default null) returns void
+                                           signed_by uuid default null, mailed boolean default false) returns void
 language sql
 as $$
   -- an open link of the CPO keeps working; a signature by one link voids the other
   insert into core.mandate_links (partner_id, connection_id, owner_id, token_hash, locale, validity_years,
-                                  return_url, expires_at)
+                                  return_url, mailed, expires_at)
   select m.partner_id, connection, m.owner_id, private.reserve_token_hash(issue_renewal_link.token_hash),
          case when l.id is null then m.locale else l.locale end, l.validity_years, l.return_url,
-             issue_renewal_link.expires_at
+             issue_renewal_link.mailed, issue_renewal_link.expires_at
     from core.mandates m
     left join core.mandate_links l on l.partner_id = m.partner_id and l.id = m.link_id
    where m.partner_id = private.partner_id() and m.connection_id = connection and m.status <> 'declined'

@@ -7,21 +7,28 @@ create table core.mandate_links (
   locale          text,
   validity_years  int,
   return_url      text,
+  mailed          boolean     not null default false,
   expires_at      timestamptz not null,
   voided_at       timestamptz,
   used_at         timestamptz,
+  mail_failed_at  timestamptz,
+  mail_failed_reason text,
   created_at      timestamptz not null default private.now(),
   constraint mandate_links_pkey primary key (partner_id, id),
   constraint mandate_links_token_hash_key unique (token_hash),
   constraint mandate_links_connection_fkey foreign key (partner_id, connection_id, owner_id)
       references core.connections (partner_id, id, owner_id),
+  constraint mandate_links_mail_failed_known check (private.is_mail_failure(mail_failed_at, mail_failed_reason)),
   constraint mandate_links_locale_known check (locale in ('nl', 'en')),
   constraint mandate_links_validity_known check (validity_years in (1, 3, 5))
 );
 comment on table core.mandate_links is
   'A link a signatory signs through: good for 14 days, one signature, until a newer one is issued. token_hash is the '
   'SHA-256 of 256 random bits.';
+comment on column core.mandate_links.mail_failed_at is 'When its own mail failed, as core.drafts.mail_failed_at.';
 comment on column core.mandate_links.locale is 'The language chosen for the signatory; null if nobody chose.';
+comment on column core.mandate_links.mailed is
+  'Whether we mail it to the signatory; otherwise whoever asked for it has it.';
 comment on column core.mandate_links.validity_years is
   'For how many calendar years it asks; null if the signatory chooses.';
 -- serves: voiding the older links of a connection

@@ -1,38 +1,27 @@
 -- The scheduled work on mandates. A reset locks accounts first, so each job does, and leaves locked accounts to the
 -- next run.
 
-create function private.expire_mandates() returns bigint
-language plpgsql security definer
+-- Notes that these mandates expired, and tells customers who have not renewed. Only definers call it: every tenant at
+-- once.
+create function private.note_expired(expired core.mandates[]) returns void
+language plpgsql
 as $$
 declare
-  expired core.mandates[];
-  tenant  uuid;
+  tenant uuid;
 begin
-  with ended as (
-    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
-     where (m.partner_id, m.id) in (
-       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
-       select e.partner_id, e.id
-         from core.mandates e
-         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
-         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
-        where e.status = 'signed' and e.valid_until < private.today()
-        limit 10000 for key share of a skip locked for update of e skip locked)
-    returning m as mandate
-  ), noted as (
-    insert into core.audit_log (actor, action, partner_id, subject_id)
-    select 'worker', 'mandate.expired', (e.mandate).partner_id, (e.mandate).connection_id from ended e
-  ), announced as (
-    insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
-    select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
-           jsonb_build_object('valid_until', (e.mandate).valid_until)
-      from ended e
-      join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
-          and c.status = 'active'
-     where (e.mandate).lapsed_at is null and not private.is_renewed(e.mandate)
-    on conflict on constraint notices_cause_key do nothing
-  )
-  select array_agg(e.mandate) into expired from ended e;
+  insert into core.audit_log (actor, action, partner_id, subject_id, request_id)
+  select coalesce(nullif(current_setting('app.caller_kind', true), ''), 'worker'), 'mandate.expired', m.partner_id,
+         m.connection_id, nullif(current_setting('app.request_id', true), '')
+    from unnest(expired) m;
+  insert into core.notices (partner_id, account_id, owner_id, connection_id, kind, cause, details)
+  select c.partner_id, c.account_id, c.owner_id, c.id, 'mandate_ended', 'mandate_ended:' || (e.mandate).id,
+         jsonb_build_object('valid_until', (e.mandate).valid_until)
+    from (select m as mandate, max(m.valid_until) over (partition by m.partner_id, m.connection_id) as last_day
+            from unnest(expired) m) e
+    join core.connections c on c.partner_id = (e.mandate).partner_id and c.id = (e.mandate).connection_id
+        and c.status = 'active'
+   where (e.mandate).lapsed_at is null and (e.mandate).valid_until = e.last_day and not private.is_renewed(e.mandate)
+  on conflict on constraint notices_cause_key do nothing;
   for tenant in select distinct m.partner_id from unnest(expired) m order by m.partner_id loop
     perform private.emit_all(tenant, 'mandate.expired', array(
       select row(c.account_id, c.connection_id, jsonb_build_object('connection_id', c.connection_id,
@@ -48,6 +37,28 @@ begin
        where c.partner_id = tenant and c.id in (select m.connection_id from unnest(expired) m
                                                 where m.partner_id = tenant)));
   end loop;
+end $$;
+
+create function private.expire_mandates() returns bigint
+language plpgsql security definer
+as $$
+declare
+  expired core.mandates[];
+begin
+  with ended as (
+    update core.mandates m set status = 'expired', ended_at = private.now(), ended_reason = 'last_year_over'
+     where (m.partner_id, m.id) in (
+       -- on 1 January all of them: a part in each run, so that mail and the other jobs go on
+       select e.partner_id, e.id
+         from core.mandates e
+         join core.connections c on c.partner_id = e.partner_id and c.id = e.connection_id
+         join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+        where e.status = 'signed' and e.valid_until < private.today()
+        limit 10000 for key share of a skip locked for update of e skip locked)
+    returning m as mandate
+  )
+  select array_agg(e.mandate) into expired from ended e;
+  perform private.note_expired(expired) where expired is not null;
   return coalesce(cardinality(expired), 0);
 end $$;
 comment on function private.expire_mandates() is

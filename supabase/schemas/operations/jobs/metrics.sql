@@ -74,8 +74,8 @@ as $$
   union all
   select 'mail_failed', null, count(*) from (
     select from core.mail_outbox m
-     where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null) and m.status = 'failed'
-       and m.created_at > private.now() - interval '1 day' limit 10000) f
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status = 'failed' and m.created_at > private.now() - interval '1 day' limit 10000) f
   union all
   select 'notices_oldest_due_seconds', null, private.seconds_since(min(n.due_at)) from core.notices n
    where n.due_at <= private.now()

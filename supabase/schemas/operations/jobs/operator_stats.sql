@@ -46,9 +46,12 @@ as $$
         $q$select from core.drafts d where d.ean_status in ('pending', 'failed') and d.status in ('invited',
             'claimed')$q$),
       private.waiting('mail to send', $q$select from core.mail_outbox m where m.status = 'queued'$q$),
-      private.waiting('mail that failed',
-        $q$select from core.mail_outbox m where m.status = 'failed' or m.status = 'queued'
-            and m.last_error is not null$q$),
+      private.waiting('of it mail that failed, and is tried again',
+        $q$select from core.mail_outbox m
+            where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+              and m.status = 'queued'$q$),
+      private.waiting('mail that did not arrive',
+        $q$select from core.mail_outbox m where m.status in ('failed', 'bounced')$q$),
       private.waiting('notices to mail', 'select from core.notices n where n.due_at is not null'),
       private.waiting('bookings to submit', $q$select from core.bookings b where b.status = 'open'$q$),
       private.waiting('payout batches to approve', $q$select from core.payout_batches b where b.status = 'prepared'$q$),

@@ -40,13 +40,14 @@ language sql immutable
 return type in ('mandate.signed', 'mandate.renewed', 'mandate.revoked', 'mandate.expired', 'charger.registered',
                 'charger.connected',
                 'charger.mid_confirmed')
-       or type like 'registration.%' and source in ('partner_upload', 'partner_invite');
+       or (type like 'registration.%' or type = 'mandate.mail_failed')
+          and source in ('partner_upload', 'partner_invite');
 
 -- The part of an event's data that a partner is told of a customer.
 create function private.customer_data(data jsonb) returns jsonb
 language sql immutable
 return jsonb_strip_nulls(jsonb_build_object('registration_status', data -> 'registration_status',
-                                            'mid_eligible', data -> 'mid_eligible'));
+                                            'mid_eligible', data -> 'mid_eligible', 'reason', data -> 'reason'));
 
 create function private.emit_all(tenant uuid, type text, occurrences private.occurrence[]) returns void
 language plpgsql security definer

@@ -17,10 +17,10 @@ create table core.events (
     'account.created', 'account.eligibility_changed', 'account.months_locked', 'account.months_registered',
         'account.months_rejected',
     'account.months_reopened', 'mandate.signed', 'mandate.renewed', 'mandate.declined', 'mandate.revoked',
-        'mandate.expired',
+        'mandate.expired', 'mandate.mail_failed',
     'ean.status_changed', 'charger.registered', 'charger.connected', 'charger.mid_confirmed', 'registration.submitted',
     'registration.approved', 'registration.rejected', 'draft.claimed', 'draft.active', 'draft.expired',
-        'draft.conflict', 'customer.sharing_ended', 'ere.sold',
+        'draft.conflict', 'draft.mail_failed', 'customer.sharing_ended', 'ere.sold',
     'ere.sale_reversed', 'charging.parked', 'charging.evidence_over_quota', 'ocpi.pull_failed', 'payout.approved',
         'payout.paid', 'payout.failed', 'payout.reversed', 'webhook_endpoint.disabled'))
 );

@@ -12,7 +12,7 @@ begin
   return case when matter in ('claim', 'claim_resent') then 'invitation'
               when matter in ('mandate_link', 'mandate_code', 'claim_reminder', 'claim_sign_in', 'claim_code',
                               'sign_in_code', 'account_code',
-                              'invitation_code', 'manager_invitation') then matter end;
+                              'invitation_code', 'manager_invitation', 'contact_changed') then matter end;
 end $$;
 
 -- The planner writes the next two into the calling queries, so they have no regular expression: an import asks for five

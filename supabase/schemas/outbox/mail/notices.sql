@@ -144,7 +144,8 @@ begin
     perform private.issue_renewal_link(notice.connection_id, post ->> 'token_hash', greatest(
       private.now() + interval '1209600 seconds',
       -- until the January after it: who signs then loses no month
-      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))));
+      private.dutch_midnight(make_date(extract(year from (notice.details ->> 'valid_until')::date)::int + 1, 2, 1))),
+      mailed => true);
   end if;
   select s.email into email from core.signatories s where s.partner_id = notice.partner_id
       and s.account_id = notice.account_id;

@@ -26,7 +26,7 @@ declare
 begin
   return query
     select * from core.mail_outbox m
-     where (not failed or m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
+     where (not failed or m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
          and m.status <> 'nobody'
        and (partner is null or m.partner_id = partner) and (wanted is null or m.recipient = wanted)
      order by m.created_at desc, m.id desc limit size;
@@ -113,19 +113,15 @@ begin
   return true;
 end $$;
 
-create function ops.mail_resend(input jsonb) returns json
-language plpgsql security definer
+-- Has the worker send a mail again: resent, or waits if it goes by itself. Refuses useless mail. look changes nothing.
+create function private.resend(mail core.mail_outbox, look boolean) returns text
+language plpgsql
 as $$
 declare
-  mail    core.mail_outbox;
   partner core.partners;
 begin
-  perform private.act_as_operator(input);
-  select * into mail from core.mail_outbox m
-   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
-       and m.status <> 'nobody' for update;
-  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
   perform private.refuse_if('mail_sent', mail.status = 'sent', json_build_object('mail', mail.id));
+  perform private.refuse_if('mail_bounced', mail.status = 'bounced', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_captured', mail.status = 'captured', json_build_object('mail', mail.id));
   perform private.refuse_if('mail_dropped', mail.status = 'dropped', json_build_object('mail', mail.id));
   select * into partner from core.partners p where p.id = mail.partner_id;
@@ -141,15 +137,68 @@ begin
     perform private.refuse('mail_outdated', json_build_object('mail', mail.id));
   elsif mail.status = 'queued' and mail.next_attempt_at <= private.now() + interval '5 minutes' then
     -- it goes by itself, or a worker has it in hand, which claims it for five minutes: it must not be sent twice
-    return json_build_object('changed', false, 'mail', private.mail_row(mail));
+    return 'waits';
+  elsif not look then
+    update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
+     where m.partner_id = mail.partner_id and m.id = mail.id;
+    perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
   end if;
-  update core.mail_outbox m set status = 'queued', attempts = 0, next_attempt_at = private.now(), done_at = null
-   where m.partner_id = mail.partner_id and m.id = mail.id
-  returning * into mail;
-  perform private.set_tenant(mail.partner_id), private.audit('mail.resent', mail.id);
-  return json_build_object('changed', true, 'mail', private.mail_row(mail));
+  return 'resent';
+end $$;
+
+create function ops.mail_resend(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  mail    core.mail_outbox;
+  outcome text;
+begin
+  perform private.act_as_operator(input);
+  select * into mail from core.mail_outbox m
+   where m.partner_id = any (array(select p.id from core.partners p)) and m.id = private.as_uuid(input ->> 'id')
+       and m.status <> 'nobody' for update;
+  perform private.refuse_if('mail_not_found', mail.id is null, json_build_object('mail', input ->> 'id'));
+  outcome := private.resend(mail, false);
+  select * into mail from core.mail_outbox m where m.partner_id = mail.partner_id and m.id = mail.id;
+  return json_build_object('changed', outcome = 'resent', 'mail', private.mail_row(mail));
 end $$;
 comment on function ops.mail_resend(jsonb) is
   'Has the worker''s next run send a mail that failed, or waits long after a failure: {id} to {changed, mail}. Refuses '
   'mail that was sent or dropped, because its content is gone. Refuses mail that its reader can no longer use, or '
   'opted out of.';
+
+create function ops.mail_resend_failed(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  look     constant boolean     := coalesce((input ->> 'look')::boolean, false);
+  partner  constant uuid        := private.chosen_partner(input);
+  since    constant timestamptz := coalesce(private.dutch_midnight(private.as_day(input ->> 'since')),
+                                            private.as_moment(input ->> 'since'));
+  mail     core.mail_outbox;
+  outcome  text;
+  outcomes jsonb := '{}';
+begin
+  perform private.act_as_operator(input);
+  perform private.refuse_if('invalid_since', input ? 'since' and since is null);
+  for mail in
+    select * from core.mail_outbox m
+     -- as the index has them; what came back has no text any more
+     where (m.status in ('failed', 'bounced') or m.status = 'queued' and m.last_error is not null)
+       and m.status <> 'bounced' and (since is null or m.created_at >= since)
+       and (partner is null or m.partner_id = partner)
+     order by m.created_at desc, m.id desc for update skip locked
+  loop
+    begin
+      outcome := private.resend(mail, look);
+    exception when sqlstate 'RULES' then outcome := sqlerrm;
+    end;
+    outcomes := outcomes || jsonb_build_object(outcome, coalesce((outcomes ->> outcome)::int, 0) + 1);
+  end loop;
+  return json_build_object('outcomes', (
+    select coalesce(json_agg(json_build_object('outcome', o.key, 'mails', o.value) order by o.key), '[]')
+      from jsonb_each(outcomes) o));
+end $$;
+comment on function ops.mail_resend_failed(jsonb) is
+  'Has the worker send again what failed since a day or moment: {since?, partner?, look?} to {outcomes: [{outcome, '
+  'mails}]}, as private.resend. Mail that was refused as of no use stays as it is. look: counts, and changes nothing.';

@@ -100,9 +100,14 @@ comment on function api.read_waiting_mail(jsonb) is
   'How many mails wait to be sent, as {waiting}, for a worker without a mail server to report.';
 grant execute on function api.read_waiting_mail(jsonb) to edge_slow;
 
-create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean) returns void
-language sql security definer
+create function private.settle_mail(tenant uuid, mail uuid, failure text, permanent boolean, code text) returns void
+language plpgsql security definer
 as $$
+declare
+  settled core.mail_outbox;
+begin
+  select * into settled from core.mail_outbox m where m.partner_id = tenant and m.id = mail;
+  perform private.lock_mails_draft(settled);
   update core.mail_outbox m
      set status = case when failure is null then 'sent' when permanent or m.attempts >= 12 then 'failed'
                        else 'queued' end,
@@ -112,8 +117,14 @@ as $$
          next_attempt_at = private.now() + make_interval(mins => (2 ^ least(m.attempts - 1, 8))::int),
          content = case when failure is null then '{}' else m.content end
    where m.partner_id = tenant and m.id = mail and m.status = 'queued'
-$$;
-comment on function private.settle_mail(uuid, uuid, text, boolean) is
+  returning * into settled;
+  if settled.status = 'sent' then
+    perform private.note_taken_mail(settled);
+  elsif settled.status = 'failed' then
+    perform private.note_failed_mail(settled, case when permanent then private.mail_failure(code) else 'given_up' end);
+  end if;
+end $$;
+comment on function private.settle_mail(uuid, uuid, text, boolean, text) is
   'Stores the result of a mail, and deletes what was sent: it held live links and codes. Definer: the worker sends the '
   'mail of every tenant.';
 
@@ -122,11 +133,11 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'worker');
-  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false))
-     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean);
+  perform private.settle_mail(r.partner_id, r.id, r.failure, coalesce(r.permanent, false), r.code)
+     from jsonb_to_recordset(results) as r (partner_id uuid, id uuid, failure text, permanent boolean, code text);
   return json_build_object('ok', true);
 end $$;
 comment on function api.settle_mail(jsonb, jsonb) is
-  'The results of leased mails: [{partner_id, id, failure, permanent}], failure null when sent. A temporary one is '
-  'tried again with back-off, twelve times over 17 hours.';
+  'The results of leased mails: [{partner_id, id, failure, permanent, code}], failure null when sent. A temporary '
+  'one is tried again with back-off, twelve times over 17 hours. code is the enhanced status code of a refusal.';
 grant execute on function api.settle_mail(jsonb, jsonb) to edge_slow;

@@ -30,15 +30,16 @@ create table core.mail_outbox (
   constraint mail_outbox_pkey primary key (partner_id, id),
   constraint mail_outbox_partner_id_fkey foreign key (partner_id) references core.partners (id),
   constraint mail_outbox_cause_key unique (partner_id, cause),
-  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'nobody', 'dropped'))
+  constraint mail_outbox_status_known check (status in ('queued', 'sent', 'captured', 'failed', 'bounced', 'nobody',
+                                                              'dropped'))
 );
 comment on table core.mail_outbox is
   'Every mail, once for each cause. The sandbox captures it and never sends it. Its content has personal data, codes '
   'and live links: it is deleted once sent, the row after 90 days.';
 comment on column core.mail_outbox.status is
-  'nobody: for an address without a login, so that the answer takes as long as for one with a login. Never sent, '
-  'deleted by the next run of jobs. dropped: the address had reached its limit of the day, or its reader opted out '
-  'since. Never sent; its content is not stored.';
+  'bounced: it was sent, and a report says that it did not arrive. nobody: for an address without a login, so that the '
+  'answer takes as long as for one with a login. Never sent, deleted by the next run of jobs. dropped: the '
+  'address had reached its limit of the day, or its reader opted out since. Never sent; its content is not stored.';
 comment on column core.mail_outbox.content is
   'What the mail is about. packages/shared/src/domain/mail writes its text, by template and locale. unsubscribe_url '
   'also becomes the header List-Unsubscribe (RFC 8058), reply_to the header Reply-To.';
@@ -53,7 +54,9 @@ select private.enable_tenant_policy('core.mail_outbox', 'select, insert');
 create index mail_outbox_newest on core.mail_outbox (created_at desc, id desc);
 -- serves: mail that failed, newest first
 create index mail_outbox_failed on core.mail_outbox (created_at desc, id desc)
-    where status = 'failed' or status = 'queued' and last_error is not null;
+    where status in ('failed', 'bounced') or status = 'queued' and last_error is not null;
+-- serves: mail to an address, and whether a later one arrived
+create index mail_outbox_recipient on core.mail_outbox (recipient, created_at desc, id desc);
 
 create table core.notices (
   partner_id    uuid        not null,

@@ -54,6 +54,7 @@ begin
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
       select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
+             s.mail_failed_at, s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
@@ -75,6 +76,7 @@ begin
          and (looks_for ->> 'city' is null or starts_with(lower(k.city), lower(looks_for ->> 'city')))
          and (looks_for ->> 'registration' is null or k.is_disclosed
               and k.registration_status = looks_for ->> 'registration')
+         and (looks_for ->> 'mail' is null or k.is_disclosed and k.mail_failed_at is not null)
          and case looks_for ->> 'charger' when 'with' then k.charger_count > 0
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
@@ -96,7 +98,7 @@ begin
       cross join lateral (
         select r.customer_ref, r.external_ref, k.full_name as naam, k.email, k.phone, k.postal_code, k.street,
                concat_ws(' ', k.house_number, k.house_number_addition) as house_number, k.city, k.registration_status,
-                   k.attached_month,
+               private.iso(k.mail_failed_at) as mail_failed_at, k.mail_failed_reason, k.attached_month,
                r.is_active, partner.default_fee_pct as effective_fee_pct, partner.partner_share_pct, k.source, r.type,
                k.brand as charger_brand, k.model as charger_model, k.connection_type as charger_connection_type,
                k.mid_eligible as charger_mid_eligible, k.charger_count, k.charger_count > 0 as has_charger,
@@ -113,9 +115,9 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
-  'registration}, to {found, customers}; found counts all that match. Definer, because people own what they have in '
-  'the people''s tenant. Only this function crosses over, and it names only people whom the partner itself uploaded or '
-  'invited.';
+  'registration, mail}, to {found, customers}; found counts all that match. Definer, because people own what they '
+  'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
+  'partner itself uploaded or invited.';
 
 create function api.list_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -18,8 +18,7 @@ begin
         select count(*) from core.draft_uploads u where u.partner_id = partner.id
             and u.at > private.now() - interval '30 days'), 0),
       'failed_mails', (select count(*) from core.mail_outbox m
-                        where (m.status = 'failed' or m.status = 'queued' and m.last_error is not null)
-                            and m.partner_id = partner.id),
+                        where m.status in ('failed', 'bounced') and m.partner_id = partner.id),
       -- what people bring it is earned in the people's tenant's ledger
       'balance_eur', (select sum(private.balance(l.tenant, 'EUR', 'partner', partner.id))
                         from unnest(array[partner.id, private.people_tenant()]) as l (tenant)

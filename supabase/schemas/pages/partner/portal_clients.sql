@@ -18,7 +18,7 @@ as $$
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
     'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'disabled_at', private.iso(client.disabled_at),
+    'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
@@ -40,8 +40,8 @@ begin
 end $$;
 comment on function api.read_portal_clients(jsonb) is
   'The CPO clients of a partner, the oldest first, disabled ones last: {who, clients: [{id, client_id, name, scopes, '
-  'missing_scopes, created_at, secret_rotated_at, disabled_at, accounts, webhooks: {enabled, disabled}}]}. accounts '
-  'stops at 10001.';
+  'missing_scopes, created_at, secret_rotated_at, last_used_at, disabled_at, accounts, webhooks: {enabled, '
+  'disabled}}]}. accounts stops at 10001.';
 
 create function api.read_portal_client(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

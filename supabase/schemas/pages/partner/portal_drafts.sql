@@ -16,14 +16,17 @@ as $$
     'ean_status', draft.ean_status, 'ean_candidates', jsonb_array_length(draft.ean_candidates),
     'created_at', private.iso(draft.created_at), 'invited_at', private.iso(draft.invited_at), 'claimed_at',
         private.iso(draft.claimed_at),
-    'expires_at', private.iso(draft.expires_at))
+    'expires_at', private.iso(draft.expires_at), 'mail_failed_at', private.iso(draft.mail_failed_at),
+    'mail_failed_reason', draft.mail_failed_reason)
 $$;
 
--- Why a draft needs attention, or null. The first that holds of conflict, ean (none or several at the address),
--- expiring (within 14 days).
+-- Why a draft needs attention, or null. The first that holds of conflict, mail (it does not arrive), ean (none or
+-- several at the address), expiring (within 14 days).
 create function private.needs_attention(draft core.drafts) returns text
 language sql stable
 return case when draft.status = 'conflict' then 'conflict'
+            when draft.mail_failed_at is not null and draft.status in ('invited', 'claimed')
+                 and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'mail'
             when draft.status in ('invited', 'claimed') and draft.ean_status in ('not_found', 'ambiguous')
                  and (draft.status = 'claimed' or draft.expires_at > private.now()) then 'ean'
             when draft.status = 'invited' and draft.expires_at > private.now()

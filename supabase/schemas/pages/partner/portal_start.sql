@@ -8,13 +8,14 @@ as $$
                            'partner_name', private.partner_display_name(private.own_partner()))
 $$;
 
--- How many of the tenant's newest drafts need what attention: {examined, all, conflict, ean, expiring}. all: there are
--- no other drafts.
+-- How many of the tenant's newest drafts need what attention: {examined, all, conflict, mail, ean, expiring}. all:
+-- there are no other drafts.
 create function private.drafts_in_need() returns json
 language sql stable
 as $$
   select json_build_object('examined', count(*), 'all', count(*) < private.drafts_examined(),
                            'conflict', count(*) filter (where d.needs = 'conflict'),
+                           'mail', count(*) filter (where d.needs = 'mail'),
                            'ean', count(*) filter (where d.needs = 'ean'),
                            'expiring', count(*) filter (where d.needs = 'expiring'))
     from (select private.needs_attention(d) as needs from core.drafts d
@@ -42,7 +43,11 @@ begin
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
             where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected
+                and c.registration_status = 'afgekeurd')), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and exists (
+           select from core.accounts b
+             join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
+            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
     left join lateral (select h.user_id, h.mid_eligible from core.chargers h
@@ -51,6 +56,7 @@ begin
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
+    'mail', needs.mail,
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -58,7 +64,7 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 -- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
@@ -106,6 +112,8 @@ begin
                      from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
+      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
+                      and s.mail_failed_at is not null),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -114,6 +122,6 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
   '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, invoices_need, cap, cap_left} of what is newest. '
-  'iban_wrong: the '
-  'accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong.';
+  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
+  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
+  'wrong. mail_failed: those of them whom mail does not reach.';

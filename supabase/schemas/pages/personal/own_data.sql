@@ -65,7 +65,8 @@ begin
         'account_id', a.id, 'type', a.type, 'display_name', a.display_name, 'company', a.company,
             'iban_last4', a.iban_last4, 'bank_name', a.bank_name, 'iban_holder', a.iban_holder,
         'payout_handler', a.payout_handler, 'created_at', private.iso(a.created_at),
-        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone)
+        'signatory', (select json_build_object('full_name', s.full_name, 'email', s.email, 'phone', s.phone,
+                                            'mail_failed_at', private.iso(s.mail_failed_at))
                         from core.signatories s where s.partner_id = people_tenant and s.account_id = a.id),
         'connections', (select coalesce(json_agg(json_build_object(
               'connection_id', c.id, 'ean_code', c.ean_code, 'ean_validation_status', c.ean_validation_status,

@@ -61,7 +61,7 @@ export async function importRows(
   const results = await lookUp(environment, waiting);
   const recorded = JSON.parse(await call("record_draft_lookups", results));
   const byDraft = new Map(recorded.flatMap((each) => (each ? [[each.draft_id, each]] : [])));
-  for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id));
+  for (const created of imported.created) Object.assign(created, byDraft.get(created.draft_id ?? ""));
   return imported;
 }
 
@@ -72,7 +72,7 @@ function lookupsOf(rows: readonly DraftRow[], { created, rejected }: Imported): 
   const byEmail = new Map(rows.filter(({ place }) => !refused.has(place)).map((row) => [row.email, row]));
   return created.flatMap(({ draft_id, email, ean_status }) => {
     const { postal_code, house_number, house_number_addition = null } = byEmail.get(email) ?? {};
-    return ean_status === "pending" && postal_code && house_number
+    return draft_id && ean_status === "pending" && postal_code && house_number
       ? [{ draft_id, postal_code, house_number, house_number_addition }]
       : [];
   });

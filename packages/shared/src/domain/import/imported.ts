@@ -33,22 +33,24 @@ const SKIPPED: Record<(typeof COUNTERS)[number], string> = {
 export const Imported = z
   .object({
     ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
-    dry_run: z.literal(false).meta({ description: "False: drafts were created. A dry run answers true" }),
-    added: z.int().meta({ description: "Number of drafts created" }),
-    batch_id: z.guid().meta({ description: "The request that created the draft" }),
+    dry_run: z.boolean().meta({ description: "True: nothing was done, and this is what an import would answer now" }),
+    added: z.int().meta({ description: "Number of drafts created, or of a dry run that would be created" }),
+    batch_id: z.guid().nullable().meta({ description: "The request that created the drafts; null for a dry run" }),
     created: z
       .array(
         z.object({
           ...Place,
-          draft_id: z.guid().meta({ description: "The draft" }),
+          draft_id: z.guid().nullable().meta({ description: "The draft; null for a dry run" }),
           email: z.string().meta({ description: "E-mail address" }),
           external_ref: z.string().nullable().meta({ description: "Your own customer number" }),
-          claim_url: z.url().meta({ description: "The link with which the customer claims the draft" }),
+          claim_url: z.url().nullable().meta({
+            description: "The link with which the customer claims the draft; null for a dry run",
+          }),
           ean_status: DraftEanStatus,
           ean_candidates: z.int().meta({ description: "Number of metering points found at the address" }),
         }),
       )
-      .meta({ description: "The drafts that were created" }),
+      .meta({ description: "The drafts that were created. A dry run looks up no address, so ean_status is pending" }),
     address_ignored: z
       .array(
         z.object({
@@ -126,24 +128,10 @@ export const Imported = z
       })
       .meta({ description: "How many drafts 30 days allow" }),
   })
+  .refine(({ dry_run, batch_id, created, claim_urls }) =>
+    dry_run
+      ? batch_id === null && claim_urls.length === 0 && created.every((draft) => !draft.draft_id && !draft.claim_url)
+      : batch_id !== null && created.every((draft) => draft.draft_id && draft.claim_url),
+  )
   .meta({ id: "ImportedDrafts" });
 export type Imported = z.output<typeof Imported>;
-
-/** The element's schema or null, because code generators drop a field whose only type is null. */
-const notMade = <T extends z.ZodType>(schema: T) =>
-  schema.nullable().meta({ description: "Null: nothing was created" });
-
-export const DryRun = Imported.extend({
-  dry_run: z.literal(true).meta({ description: "Nothing was done" }),
-  added: z.int().meta({ description: "Number of drafts that would be created" }),
-  batch_id: notMade(z.guid()),
-  created: z
-    .array(Imported.shape.created.element.extend({ draft_id: notMade(z.guid()), claim_url: notMade(z.url()) }))
-    .meta({ description: "Rows that would create a draft. No address is looked up, so ean_status is pending" }),
-  claim_urls: z.array(z.never()).max(0).meta({ description: "Empty: no draft was created" }),
-}).meta({
-  id: "ImportDryRun",
-  description:
-    "What an import of the same rows would answer now. Without consent it checks only the rows and your own drafts. " +
-    "No draft is stored, and nobody is mailed",
-});

@@ -81,6 +81,14 @@ export const en: MailMessages = {
     document: "This is what you signed",
     unexpected: "Did you not sign this yourself? Tell us at once.",
   },
+  contact_changed: {
+    subject: "Your contact details have been changed",
+    email: (partner) =>
+      `${partner} has changed your e-mail address with us. From now on mail about your mandate and your compensation goes to the new address, and no longer to this one.`,
+    phone: (partner) => `${partner} has changed your telephone number with us.`,
+    after: (partner) => `Is this right? Then there is nothing you need to do. Questions? Ask ${partner}.`,
+    unexpected: "Is this not right? Tell us at once. Our address is at the end of this mail.",
+  },
   claim: {
     subject: (partner) => `${partner} has prepared your registration for ERE`,
     lines: (partner, service) => [

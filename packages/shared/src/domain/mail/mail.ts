@@ -31,6 +31,8 @@ export type Contents = {
     person: string;
     by: string | null;
   };
+  /** To the address on file before the CPO changed something: says what, and never the new value. */
+  contact_changed: Signatory & { changed: readonly ("email" | "phone")[] };
   /** To everybody who manages a CPO: a customer withdrew the mandate. */
   customer_withdrew: { reference: string; partner_name: string };
   /** A code of a claim; or, without a brand, for the signatory of a CPO's customer. */
@@ -175,6 +177,14 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
           button: { label: message.button, link: `${service.PAGES_URL}/portal/settings/colleagues?lang=${locale}` },
           after: message.after,
         }),
+    unexpected: message.unexpected,
+  }),
+  contact_changed: ({ changed, ...about }, { greeting, contact_changed: message }) => ({
+    subject: message.subject,
+    ...underLogo(about),
+    greeting: greeting(about.full_name),
+    lines: changed.map((what) => message[what](about.partner_name)),
+    after: message.after(about.partner_name),
     unexpected: message.unexpected,
   }),
   customer_withdrew: ({ reference, partner_name }, { customer_withdrew: message, hello }) => ({

@@ -87,6 +87,14 @@ export const nl = {
     document: "Dit heeft u ondertekend",
     unexpected: "Heeft u dit niet zelf ondertekend? Laat het ons meteen weten.",
   },
+  contact_changed: {
+    subject: "Uw contactgegevens zijn gewijzigd",
+    email: (partner: string) =>
+      `${partner} heeft uw e-mailadres bij ons gewijzigd. Mail over uw machtiging en uw vergoeding gaat vanaf nu naar het nieuwe adres, en niet meer naar dit adres.`,
+    phone: (partner: string) => `${partner} heeft uw telefoonnummer bij ons gewijzigd.`,
+    after: (partner: string) => `Klopt dit? Dan hoeft u niets te doen. Vragen? Stel ze aan ${partner}.`,
+    unexpected: "Klopt dit niet? Laat het ons dan meteen weten. Ons adres staat onderaan deze mail.",
+  },
   claim: {
     subject: (partner: string) => `${partner} heeft uw aanmelding voor ERE klaargezet`,
     lines: (partner: string, service: string) => [

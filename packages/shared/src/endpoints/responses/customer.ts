@@ -1,5 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { instant } from "#shared/values/fields.ts";
+import { mailFailed } from "#shared/values/mail_failure.ts";
 import { AccountType, calendarDate, RegistrationStatus } from "#shared/values/models.ts";
 
 const disclosed = {
@@ -22,6 +23,8 @@ const disclosed = {
   street: z.string().nullable().optional().meta({ description: "Street; only of customers you brought yourself" }),
   house_number: z.string().nullable().optional().meta({ description: "With its addition" }),
   registration_status: RegistrationStatus.nullable().optional().meta({ description: "Status of the registration" }),
+  mail_failed_at: mailFailed().mail_failed_at.optional(),
+  mail_failed_reason: mailFailed().mail_failed_reason.optional(),
 };
 
 export const AttributedCustomer = z
@@ -54,6 +57,6 @@ export const AttributedCustomer = z
   .meta({
     id: "AttributedCustomer",
     description:
-      "naam, email, phone, postal_code, street, house_number and registration_status are present only for the " +
-      "sources partner_upload and partner_invite, and never for an application",
+      "naam, email, phone, postal_code, street, house_number, registration_status, mail_failed_at and " +
+      "mail_failed_reason are present only for the sources partner_upload and partner_invite, and never for an application",
   });

@@ -42,6 +42,18 @@ const ApiKey = z
   })
   .meta({ id: "PartnerApiKey" });
 
+const PartnerClient = z
+  .object({
+    client_id: z.string().meta({ description: "The client's id, as at the token endpoint" }),
+    name: z.string().meta({ description: "Its name" }),
+    scopes: z.array(z.string()).meta({ description: "What its tokens may do" }),
+    secret_rotated_at: instant().meta({ description: "When its secret was created" }),
+    last_used_at: instant().nullable().meta({
+      description: "When a request with a token of it was last admitted, to the minute; null before the first",
+    }),
+  })
+  .meta({ id: "PartnerClient" });
+
 export const PartnerSelf = z
   .object({
     id: z.guid().meta({ description: "Its id; it never changes" }),
@@ -64,6 +76,9 @@ export const PartnerSelf = z
       })
       .meta({ description: "Number of drafts allowed in 30 days" }),
     api_key: ApiKey.nullable().meta({ description: "The active API key; null if there is none" }),
+    clients: z.array(PartnerClient).meta({
+      description: "The clients by which the partner reaches the CPO API, oldest first; a disabled one is left out",
+    }),
   })
   .meta({ id: "Partner" });
 

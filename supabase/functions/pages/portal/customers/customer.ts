@@ -66,11 +66,12 @@ ${details([
 /** What is not there, or not yet, and who can do something about it. */
 function missing(frame: PortalFrame, customer: Customer): Html {
   const { missing: words } = WORDS[frame.locale].customer;
-  const { is_active, charger_count, charger_mid_eligible, registration_status } = customer;
+  const { is_active, charger_count, charger_mid_eligible, registration_status, mail_failed_reason } = customer;
   const lines = [
     ...(is_active ? [] : [words.mandate]),
     ...(charger_count === 0 ? [words.charger] : charger_mid_eligible === false ? [words.mid] : []),
     ...(registration_status === "afgekeurd" ? [words.rejected] : []),
+    ...(mail_failed_reason ? [words.mail(WORDS[frame.locale].mail_failures[mail_failed_reason])] : []),
   ];
   return lines.length === 0 ? html`` : html`<ul class="todo">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
 }

@@ -30,6 +30,8 @@ export const customers: typeof customersNl = {
     without: "Without a charger",
     without_mid: "Newest charger without a MID meter",
   },
+  mail: "Mail",
+  mails: { failed: "Does not arrive" },
   registration: "Registration",
   registrations: {
     concept: "Not submitted yet",
@@ -90,6 +92,8 @@ export const customer: typeof customerNl = {
     charger: "There is no charger yet. The customer adds it on a page of their own.",
     mid: "The newest charger has no MID meter. Only what a MID meter measures earns ERE.",
     rejected: "The registration was rejected. We mailed the customer what is needed.",
+    mail: (why) =>
+      `Our mail does not reach this customer: ${why}. Ask them whether the address is right, and whether their mailbox takes mail.`,
   },
   who: "Who it is",
   name: "Name",

@@ -24,6 +24,8 @@ export const customers = {
   },
   charger: "Laadpaal",
   chargers: { with: "Met laadpaal", without: "Zonder laadpaal", without_mid: "Nieuwste laadpaal zonder MID-meter" },
+  mail: "Mail",
+  mails: { failed: "Komt niet aan" },
   registration: "Registratie",
   registrations: {
     concept: "Nog niet ingediend",
@@ -83,6 +85,8 @@ export const customer = {
     charger: "Er is nog geen laadpaal. De klant voegt die toe op de eigen pagina.",
     mid: "De nieuwste laadpaal heeft geen MID-meter. Alleen wat een MID-meter telt, levert ERE op.",
     rejected: "De registratie is afgekeurd. De klant kreeg daarover een e-⁠mail met wat er nodig is.",
+    mail: (why: string) =>
+      `Onze mail aan deze klant komt niet aan: ${why}. Vraag de klant of het adres klopt, en of de mailbox mail aanneemt.`,
   },
   who: "Wie het is",
   name: "Naam",

@@ -8,6 +8,7 @@ export type CustomerQuery = {
   active?: "yes" | "no";
   source?: string;
   charger?: string;
+  mail?: "failed";
   registration?: string;
   /** As 2026-03. */
   month?: string;
@@ -24,6 +25,7 @@ export const SOURCES = [
 export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
 const ACTIVE = ["yes", "no"] as const;
+export const MAIL = ["failed"] as const;
 
 export function askedOf({ c }: PortalRequest): CustomerQuery {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
@@ -34,6 +36,7 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
     active: one("active", ACTIVE),
     source: one("source", SOURCES),
     charger: one("charger", CHARGERS),
+    mail: one("mail", MAIL),
     registration: one("registration", REGISTRATIONS),
     month,
   });

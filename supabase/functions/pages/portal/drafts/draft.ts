@@ -24,6 +24,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
     body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
 <p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+${draft.mail_failed_at && draft.mail_failed_reason && isOpen ? html`<p class="panel waits">${words.mail_failed(longDate(draft.mail_failed_at, frame.words), WORDS[frame.locale].mail_failures[draft.mail_failed_reason])}</p>` : ""}
 ${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}
 ${details([

@@ -13,6 +13,7 @@ export const drafts: typeof draftsNl = {
   needs: "Needs attention",
   needs_are: {
     conflict: "Already known to us",
+    mail: "Our mail did not arrive",
     ean: "Connection not found, or more than one",
     expiring: "Expires within 14 days",
   },
@@ -68,6 +69,8 @@ export const drafts: typeof draftsNl = {
     expired:
       "The customer did not use the link within 60 days; it no longer works. You can sign the same customer up again.",
   },
+  mail_failed: (day, why) =>
+    `Our mail failed on ${day}: ${why}. Is the address wrong? Withdraw this sign-up and sign the customer up again. You can also pass the link on yourself.`,
   conflict_help: [
     "Does the customer already have an account with us, with this e-⁠mail address? Then they can continue there, and you need not do anything.",
     "Is the connection (EAN) or the e-⁠mail address wrong? Withdraw this sign-up, and sign the customer up again with the right details.",

@@ -2,6 +2,7 @@ import { Dashboard } from "#shared/endpoints/responses/partner.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { DraftEanStatus } from "#shared/values/draft_ean_status.ts";
+import { MailFailure } from "#shared/values/mail_failure.ts";
 import { AccountType } from "#shared/values/models.ts";
 import { Who } from "../model.ts";
 
@@ -24,6 +25,8 @@ const Draft = z.object({
   invited_at: z.string().nullable(),
   claimed_at: z.string().nullable(),
   expires_at: z.string(),
+  mail_failed_at: z.string().nullable(),
+  mail_failed_reason: MailFailure.nullable(),
 });
 export type Draft = z.output<typeof Draft>;
 

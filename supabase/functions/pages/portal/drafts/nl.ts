@@ -11,6 +11,7 @@ export const drafts = {
   needs: "Vraagt aandacht",
   needs_are: {
     conflict: "Al bij ons bekend",
+    mail: "Onze mail kwam niet aan",
     ean: "Aansluiting niet gevonden, of meer dan één",
     expiring: "Verloopt binnen 14 dagen",
   },
@@ -67,6 +68,8 @@ export const drafts = {
     expired:
       "De klant heeft de link niet binnen 60 dagen gebruikt; de link werkt niet meer. U kunt dezelfde klant opnieuw aanmelden.",
   },
+  mail_failed: (day: string, why: string) =>
+    `Op ${day} bleek dat onze mail niet aankwam: ${why}. Klopt het adres niet? Trek de aanmelding in en meld de klant opnieuw aan. U kunt de link ook zelf doorgeven.`,
   conflict_help: [
     "Heeft de klant zelf al een account bij ons, met dit e-⁠mailadres? Dan kan de klant daar verder, en hoeft u niets te doen.",
     "Klopt de aansluiting (EAN) of het e-⁠mailadres niet? Trek deze aanmelding in, en meld de klant opnieuw aan met de juiste gegevens.",

@@ -2,7 +2,7 @@ import { lineIn } from "../line.ts";
 import type { PortalRequest } from "../request.ts";
 
 export const STATUSES = ["invited", "claimed", "active", "conflict", "expired"] as const;
-export const NEEDS = ["conflict", "ean", "expiring"] as const;
+export const NEEDS = ["conflict", "mail", "ean", "expiring"] as const;
 
 /** By what they are sorted; the newest first where nothing is named. */
 export const SORTS = ["oldest", "name", "status", "until", "city"] as const;

@@ -120,6 +120,7 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
 <div><dt>${words.client_id}</dt><dd>${secretBox(client.client_id)}</dd></div>
 <div><dt>${words.created}</dt><dd>${longMoment(client.created_at, frame.words)}</dd></div>
 <div><dt>${words.secret}</dt><dd>${longMoment(client.secret_rotated_at, frame.words)}</dd></div>
+<div><dt>${words.used}</dt><dd>${client.last_used_at ? longMoment(client.last_used_at, frame.words) : words.never_used}</dd></div>
 ${client.disabled_at ? html`<div><dt>${words.off}</dt><dd>${longMoment(client.disabled_at, frame.words)}</dd></div>` : ""}
 <div><dt>${words.scopes}</dt><dd>${codes(client.scopes)}</dd></div>
 ${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${codes(client.missing_scopes)}</dd></div>` : ""}

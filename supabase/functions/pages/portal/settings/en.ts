@@ -163,6 +163,8 @@ export const settings: SettingsWords = {
     client_id: "client_id",
     created: "Created",
     secret: "Secret replaced",
+    used: "Last used",
+    never_used: "never",
     scopes: "May use",
     missing: "May not use",
     ask: "Do you need another scope? Then mail us the client_id and the scope.",

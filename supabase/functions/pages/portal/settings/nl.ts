@@ -162,6 +162,8 @@ export const settings = {
     client_id: "client_id",
     created: "Gemaakt",
     secret: "Secret vervangen",
+    used: "Laatst gebruikt",
+    never_used: "nooit",
     scopes: "Mag",
     missing: "Mag niet",
     ask: "Hebt u een andere scope nodig? Mail ons dan de client_id en de scope.",

@@ -1,7 +1,7 @@
 // What the charging of each customer has become.
 
-import { paginate } from "ere-client";
-import { client } from "./client.ts";
+import { paginate } from "@ere-api/client";
+import { client } from "./client.js";
 
 for await (const { cpo_external_ref, ere_eligible, checklist, ere } of paginate(client, "/v1/ere-positions", {
   limit: 200,

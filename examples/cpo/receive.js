@@ -1,8 +1,8 @@
 // Receives webhooks. A webhook only says that there is news: the log has it in order, and also what a webhook did not bring.
 
 import { createServer } from "node:http";
-import { verifyWebhook, WebhookError } from "ere-client";
-import { catchUp } from "./events.ts";
+import { verifyWebhook, WebhookError } from "@ere-api/client";
+import { catchUp } from "./events.js";
 
 const EVERY_MS = 5 * 60_000;
 
@@ -10,7 +10,7 @@ let asked = false;
 let running = false;
 
 /** One run at a time. What comes during a run is read by one run more. */
-async function wake(): Promise<void> {
+async function wake() {
   asked = true;
   if (running) return;
   running = true;
@@ -23,7 +23,7 @@ async function wake(): Promise<void> {
 }
 
 const server = createServer(async (request, response) => {
-  const parts: Buffer[] = [];
+  const parts = [];
   for await (const part of request) parts.push(part);
   try {
     const { type, id } = await verifyWebhook(request.headers, Buffer.concat(parts), process.env.WEBHOOK_SECRET);

@@ -1,24 +1,22 @@
 // Every night: accounts, chargers and months of all customers. Each request may be sent twice, so after a failure you run it again.
 
 import { readFileSync } from "node:fs";
-import { ApiError, orThrow } from "ere-client";
-import { client } from "./client.ts";
+import { ApiError, orThrow } from "@ere-api/client";
+import { client } from "./client.js";
 
-/** A customer as your own system knows it. */
-type Customer = {
-  ref: string;
-  name: string;
-  email: string;
-  iban: string;
-  ean: string;
-  postal_code: string;
-  house_number: string;
-  charger: { vendor: string; model: string; serial_number: string };
-  months: { period: string; total_kwh: number; session_count: number }[];
-};
+/**
+ * A customer as your own system knows it.
+ * @typedef {{ period: string, total_kwh: number, session_count: number }} Month
+ * @typedef {{ vendor: string, model: string, serial_number: string }} Charger
+ * @typedef {{ ref: string, name: string, email: string, iban: string, ean: string, postal_code: string,
+ *   house_number: string, charger: Charger, months: Month[] }} Customer
+ */
 
-/** @returns the months that were refused, and why. A locked month is in a booking already, and stays as it is. */
-async function deliver(customer: Customer): Promise<string[]> {
+/**
+ * @param {Customer} customer
+ * @returns {Promise<string[]>} the months that were refused, and why. A locked month is in a booking already, and stays as it is.
+ */
+async function deliver(customer) {
   const { ref, charger, months } = customer;
   const { account_id } = orThrow(
     await client.POST("/v1/accounts", {
@@ -42,7 +40,8 @@ async function deliver(customer: Customer): Promise<string[]> {
   return results.filter(({ status }) => status === "invalid").map(({ period, reason }) => `${period} ${reason}`);
 }
 
-const customers: Customer[] = JSON.parse(readFileSync(process.argv[2] ?? "customers.json", "utf8"));
+/** @type {Customer[]} */
+const customers = JSON.parse(readFileSync(process.argv[2] ?? "customers.json", "utf8"));
 for (const customer of customers) {
   try {
     const refused = await deliver(customer);

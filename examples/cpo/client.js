@@ -1,4 +1,4 @@
-import { createClient } from "ere-client";
+import { createClient } from "@ere-api/client";
 
 export const client = createClient({
   baseUrl: process.env.BASE_URL,

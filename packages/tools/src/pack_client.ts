@@ -1,0 +1,50 @@
+// npm run pack: the typed client as one file, which the documentation serves and a release publishes.
+
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const CLIENT = join(ROOT, "packages/client");
+
+/** The name of the file, without the scope of the package. */
+export function clientFile(): string {
+  const { version } = JSON.parse(readFileSync(join(CLIENT, "package.json"), "utf8"));
+  return `ere-client-${version}.tgz`;
+}
+
+/** Packs the client into a folder: compiled for `import`, and in `cjs` for `require`, with the types of the API once. */
+export async function packClient(folder: string): Promise<string> {
+  const made = mkdtempSync(join(tmpdir(), "ere-pack-"));
+  const at = (...path: string[]) => join(made, ...path);
+  try {
+    await run(process.execPath, [join(CLIENT, "generate.ts")]);
+    const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+    const compile = (project: string, out: string) =>
+      run(process.execPath, [compiler, "-p", join(CLIENT, project), "--outDir", at("package/dist", out)]);
+    await Promise.all([compile("tsconfig.json", ""), compile("tsconfig.cjs.json", "cjs")]);
+    writeFileSync(at("package/dist/cjs/package.json"), '{ "type": "commonjs" }\n');
+    const types = 'export type * from "../schema.js" with { "resolution-mode": "import" };\n';
+    writeFileSync(at("package/dist/cjs/schema.d.ts"), types);
+    for (const name of ["package.json", "README.md", "LICENSE"]) cpSync(join(CLIENT, name), at("package", name));
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", made], { cwd: at("package") });
+    const [{ filename }] = JSON.parse(stdout);
+    mkdirSync(folder, { recursive: true });
+    // whoever reads the folder meanwhile sees all of the file or nothing
+    cpSync(at(filename), join(folder, `.${clientFile()}`));
+    renameSync(join(folder, `.${clientFile()}`), join(folder, clientFile()));
+    return join(folder, clientFile());
+  } catch (error) {
+    // a compiler says on standard output what is wrong
+    const { message, stdout = "" } = error as Error & { stdout?: string };
+    throw new Error(`The client could not be packed: ${message}\n${stdout}`, { cause: error });
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) process.stdout.write(`${await packClient(process.cwd())}\n`);
