@@ -21145,6 +21145,26 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
+-- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
+-- up to 10,000. The index attributions_by_month has them.
+create function private.customers_won(year int) returns json
+language plpgsql stable
+as $$
+declare
+  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
+  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
+  before constant date    := (began - span)::date;
+  ended constant date     := (began + span)::date;
+begin
+  return json_build_object(
+    'won', (select count(*) from (select from core.attributions a
+                                   where a.partner_id = private.partner_id() and a.attached_month >= began
+                                       and a.attached_month < ended limit 10000) a),
+    'won_before', (select count(*) from (select from core.attributions a
+                                          where a.partner_id = private.partner_id() and a.attached_month >= before
+                                              and a.attached_month < began limit 10000) a));
+end $$;
+
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
@@ -21156,6 +21176,10 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'figures', private.partner_figures(partner),
+    'period', private.customers_won((query ->> 'year')::int),
+    'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
+                               'price_per_ere_eur', private.last_price(private.people_tenant()),
+                               'iban_last4', partner.iban_last4),
     'payouts', private.partner_payouts(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
@@ -21173,9 +21197,10 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
-  '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
-  'customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
+  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
+  'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
+  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
+  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
   'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
   'wrong. mail_failed: those of them whom mail does not reach.';
 
@@ -21491,6 +21516,14 @@ begin
                       and h.ocpp_identity is not null and h.last_seen_at is not null);
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(),
                            'chargers', private.own_chargers(),
+    'delivered', (select coalesce(json_object_agg(h.id, json_build_object('at', private.iso(s.at), 'source',
+                                                                          s.source)), '{}')
+                    from core.chargers h
+                    join lateral (select coalesce(s.ended_at, s.started_at) as at, s.source
+                                    from core.charging_sessions s
+                                   where s.partner_id = h.partner_id and s.charger_id = h.id and s.wh > 0
+                                   order by s.started_at desc, s.id limit 1) s on true
+                   where h.user_id = private.user_id() and h.status = 'active'),
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
                     and h.status = 'active' and h.mid_eligible is null),
     'model_unknown', unknown,
@@ -21508,11 +21541,12 @@ begin
                 where unknown <> '{}' and (m.mid_meter is not null or m.listed)));
 end $$;
 comment on function api.read_own_chargers(jsonb) is
-  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'serial_unknown, elsewhere, models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids '
-  'of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they have '
-  'a serial number. elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. '
-  'models: [{id, name}] to choose from.';
+  'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
+  'model_unknown, serial_unknown, elsewhere, models}. delivered: for each charger when its last kWh came, and from '
+  'which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'connected and did not tell their model. serial_unknown: ids of chargers that count once they have a serial number. '
+  'elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. models: [{id, '
+  'name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21999,9 +22033,9 @@ as $$ begin return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'cu
 comment on function private.own_balance() is
   'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
--- What closing the account means: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing,
--- kept_until}. lost_kwh, of months before this one, would count if their registration were approved first. month_kwh,
--- of this month, is lost in any case.
+-- What closing the account means: {balance_eur, accounts, mandated, managed_alone, lost_kwh, month, month_kwh,
+-- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their
+-- registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$
@@ -22016,6 +22050,11 @@ as $$
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
+    'mandated', exists (
+      select from core.mandates m
+        join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
+           and m.status = 'signed' and m.lapsed_at is null and m.valid_until >= private.today()),
     'managed_alone', private.managed_alone(private.user_id()),
     'lost_kwh', (select lost_kwh from lost),
     'month', (select began from month),
@@ -22377,9 +22416,11 @@ create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo,
-                                             'paid_on', private.dutch_day(l.paid_at),
-                                             'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
-    from (select case when d.line_id is not null then l.id end as id, d.part_id,
+                                             'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
+                                             'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
+                                             order by l.arrival desc, l.part_id), '[]')
+    from (select d.partner_id, d.account_id, d.line_id as paid_line,
+                 case when d.line_id is not null then l.id end as id, d.part_id,
           case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
             from private.own_account_rows() a
@@ -22390,10 +22431,20 @@ as $$
            where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
              and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
+    left join lateral (
+      select jsonb_agg(distinct date_trunc('quarter', r.period)::date) as quarters,
+             round(sum(s.ere / r.ere_per_kwh), 3) as kwh
+        from core.payout_parts p
+        join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
+        join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+        join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
+       where p.partner_id = l.partner_id and p.account_id = l.account_id and p.kind = 'customer'
+         and (p.line_id = l.paid_line or p.id = l.part_id)) m on true
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
-  'paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a '
+  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that '
+  'settles with them has a part_id and the CPO''s name, any other a '
   'line_id. Definer, as private.own_accounts.';
 
 create function private.own_overviews() returns json
@@ -22554,6 +22605,7 @@ begin
                     from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
+    'payouts', private.own_payouts(year),
     'offer', (select private.offer(a.partner_id, a.payout_handler) from private.own_account_rows() a limit 1),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
@@ -22561,7 +22613,7 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, '
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, payouts, offer, progress, idle_chargers, '
   'left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json

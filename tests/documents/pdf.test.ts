@@ -422,7 +422,7 @@ describe("a statement", () => {
 
   test("contract §3 says what was settled with earlier payouts, where that is anything", async () => {
     const said = async (other: string) => (await readPdf(await writePdf(stated({ other }), CREATED))).text;
-    expect(await said("-12.30")).toContain("Verrekend met eerdere uitbetalingen: € -12,30");
+    expect(await said("-12.30")).toContain("Verrekend met eerdere uitbetalingen: \u2212 € 12,30");
     expect(await said("0.00")).not.toContain("Verrekend");
   });
 

@@ -291,7 +291,7 @@ test("§4.2 contract §3 a partner lists its invoices and saves them as PDF, and
   const { status, headers, body } = await world.get("/partner/invoices/2026-0002", key);
   expect([status, headers.get("content-disposition")]).toEqual([200, 'inline; filename="invoice-2026-0002.pdf"']);
   const { text } = await readPdf(body);
-  for (const said of ["Creditfactuur 2026-0002", "factuur 2026-0001", "€ -6,05", "april 2026", "Laadpunt B.V."])
+  for (const said of ["Creditfactuur 2026-0002", "factuur 2026-0001", "\u2212 € 6,05", "april 2026", "Laadpunt B.V."])
     expect(text).toContain(said);
   for (const [number, bearer] of [
     ["2026-0003", key],

@@ -199,8 +199,8 @@ describe("§4.5 signing in", () => {
       "do not belong together",
     ],
     ["no password", () => ({ ...person, password: "" }), "Enter your password"],
-    ["no address", () => ({ ...person, email: "" }), "Enter your e-mail address"],
-    ["an address that is none", () => ({ ...person, email: "Sanne" }), "Enter your e-mail address"],
+    ["no address", () => ({ ...person, email: "" }), "Enter your e-⁠mail address"],
+    ["an address that is none", () => ({ ...person, email: "Sanne" }), "Enter your e-⁠mail address"],
   ];
   test.each(wrong)(
     "signing in with %s is answered with 422 and what to do; the address is kept, the password not",

@@ -125,7 +125,7 @@ describe("§4.5 signing in by a mailed code", () => {
       const visit = consentVisit(world, app);
       const page = await visit.mailCode(typed);
       expect([page.status, page.heading]).toEqual([422, "Sign in"]);
-      expect(page.html).toContain("Enter your e-mail address");
+      expect(page.html).toContain("Enter your e-⁠mail address");
       expect(page.html, "no password was asked for").not.toContain("Enter your password");
       expect(visit.cookie(undefined, "consent-code")).toBe("");
     },

@@ -158,7 +158,7 @@ describe("contract §4 after signing nobody is stuck", () => {
     const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN } });
     const page = await ask(`${draft.link}/payout?lang=en`);
     expect(texts(page)).toContain("The money now goes to the account ending in 4300.");
-    expect(texts(page)).toContain("To change your account number you need a code, which we will e-mail to you.");
+    expect(texts(page)).toContain("To change your account number you need a code, which we will e-⁠mail to you.");
     const form = { ...(await changeForm(world, ask, draft, "payout")), iban: OTHER_IBAN };
     expect((await ask(`${draft.link}/payout?lang=en`, { form })).status).toBe(303);
     expect((await accountOf(draft)).iban_last4).toBe("4567");

@@ -431,6 +431,13 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
   });
 
+  test("a charger that does not connect by itself says when its last kWh came, and from where", async () => {
+    const { text } = await (await browserOf(world, paid))(mijn(world, "/chargers?lang=nl"));
+    expect(text).not.toContain("niet verbonden");
+    expect(text).toMatch(/<dt>Gegevens<\/dt><dd>uit de proefomgeving<\/dd>/);
+    expect(text).toMatch(/<dt>Laatste kWh<\/dt><dd>\d+ [a-z]+ 20\d\d om \d\d:\d\d</);
+  });
+
   test("a charger that was never heard of says what to enter; a new password ends the old one", async () => {
     const ask = await browserOf(world, other);
     const added = await ask(mijn(world, "/chargers"), {
@@ -441,7 +448,9 @@ describe("§4.4 chargers of a person's own", () => {
     );
     const { id } = await world.row("select id from core.chargers where ocpp_identity = $1", identity);
     const before = await ask(mijn(world, "/chargers"));
-    expect(before.text).toContain(`het adres van de server is <code data-copy>${address}</code>`);
+    expect(before.text).toContain(
+      `het adres van de server is <span class="secret"><code data-copy>${address}</code></span>`,
+    );
     expect(before.text).toContain("nog niet bekend: wij zoeken dat uit");
 
     const admit = async (tried: string) =>
@@ -620,7 +629,7 @@ describe("§3 a person stops sharing", () => {
       );
     }
     const page = await ask(mijn(world, "/sharing"));
-    expect(page.text).toContain("uw naam en e-mailadres zien");
+    expect(page.text).toContain("uw naam en e-⁠mailadres zien");
     const form = { form_token: formToken(page.text), client: id };
     expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: "x" } })).status).toBe(404);
     expect((await ask(mijn(world, "/sharing/application"), { form: { ...form, client: randomUUID() } })).status).toBe(

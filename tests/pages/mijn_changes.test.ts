@@ -87,10 +87,12 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const ask = await browserOf(world, customer);
     const money = async () => main((await ask(mijn(world, "/earnings?lang=nl"))).text);
     expect(await money()).toContain("Gaat u zo door");
+    expect(main((await ask(mijn(world, "/data/end"))).text)).toContain("Uw machtiging eindigt.");
     const page = await open(ask, customer, "/mandate", "/revoke");
     const form_token = formToken((await ask(page)).text);
     await ask(sent(page, "revoke-code"), { form: { form_token } });
     expect((await ask(page, { form: { form_token, code: await codeFor(customer) } })).status).toBe(200);
+    expect(main((await ask(mijn(world, "/data/end"))).text), "no mandate is left to end").not.toContain("eindigt");
     await world.work();
     const mail = await world.mail("where recipient = $1 and template = 'mandate_withdrawn'", customer.email);
     expect(mail.text).toContain("U verliest 12 kWh die u al had geladen");

@@ -51,6 +51,7 @@ describe.skipIf(noBrowser)(
     let disclosed: string;
     let hidden: string;
     let event: string;
+    let client: string;
     const [invitation, usedInvitation] = [newSecret(), newSecret()];
     /** By their status. */
     const drafts: Record<string, string> = {};
@@ -73,6 +74,7 @@ describe.skipIf(noBrowser)(
       await failingWebhook(world, partnerA);
       await world.rows("select private.append_event($1, $1, 'draft.claimed', $2, '{}')", partnerA.id, drafts.invited);
       event = (await world.row("select id from core.events where type = 'draft.claimed'")).id;
+      client = (await world.row("select id from core.oauth_clients where partner_id = $1 limit 1", partnerA.id)).id;
       full = await newManager(world, world.partnerA);
       empty = await newManager(world, world.partnerB);
       await keepLogo(world, world.partnerA.id, png({ width: 240, height: 80, colour: 2, raw: striped(240, 80) }));
@@ -99,6 +101,9 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
       { name: "portal-payouts", who: () => full, path: "/payouts" },
       { name: "portal-payouts-new", who: () => empty, path: "/payouts" },
+      { name: "portal-settings-clients", who: () => full, path: "/settings/clients" },
+      { name: "portal-settings-client", who: () => full, path: () => `/settings/clients/${client}` },
+      { name: "portal-settings-client-rotate", who: () => full, path: () => `/settings/clients/${client}/rotate` },
       { name: "portal-drafts", who: () => full, path: "/drafts" },
       { name: "portal-drafts-new", who: () => empty, path: "/drafts" },
       { name: "portal-draft", who: () => full, path: () => `/drafts/${drafts.invited}` },
@@ -216,6 +221,33 @@ describe.skipIf(noBrowser)(
         expect(await below()).toBe(false);
       }));
 
+    test("a list begins at most 200 px below its heading on a desk, and 260 on a phone; no page is narrower than another", () =>
+      onPage({}, async (page) => {
+        await lend(page, await portalBrowser(world, full));
+        const widths = new Set<number | undefined>();
+        for (const [width, most] of [
+          [1280, 200],
+          [390, 260],
+        ] as const) {
+          await page.setViewportSize({ width, height: 844 });
+          for (const path of ["/customers", "/drafts"]) {
+            await page.goto(portal(world, path));
+            await page.evaluate(() => document.fonts.ready);
+            const [heading, row] = [page.locator("h1"), page.locator(".rows li, tbody tr").first()];
+            const [above, below] = [await heading.boundingBox(), await row.boundingBox()];
+            const far = (below?.y ?? 0) - (above?.y ?? 0) - (above?.height ?? 0);
+            expect(far, `${path}, ${width} px wide`).toBeLessThanOrEqual(most);
+          }
+        }
+        await page.setViewportSize({ width: 1280, height: 844 });
+        await lend(page, await portalBrowser(world, empty));
+        for (const path of ["", "/payouts", "/settings", "/drafts"]) {
+          await page.goto(portal(world, path));
+          widths.add((await page.locator("main").boundingBox())?.width);
+        }
+        expect([...widths]).toHaveLength(1);
+      }));
+
     test("axe finds nothing where a sign-up is ticked, and by keyboard the buttons are next after it", () =>
       walk(async (page, lang) => {
         // style sheets alone do it
@@ -237,10 +269,10 @@ describe.skipIf(noBrowser)(
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
         await enter(page, full);
-        await page.goto(portal(world, "/customers"));
-        const row = page.getByRole("row").filter({ hasText: "KLANT-0007" });
-        await row.getByRole("rowheader", { name: "Sanne de Vries" }).waitFor();
-        await row.getByRole("cell", { name: "Referentie KLANT-0007", exact: true }).waitFor();
+        await page.goto(portal(world, "/drafts"));
+        const row = page.getByRole("row").filter({ hasText: "KLANT-0042" }).first();
+        await row.getByRole("rowheader", { name: "Jan-Willem van der Meulen" }).waitFor();
+        await row.getByRole("cell", { name: "Uw referentie KLANT-0042", exact: true }).waitFor();
         expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
         expect(await page.getByRole("cell", { name: "–" }).count(), "what is not there").toBe(0);
         const outside = await row
@@ -252,8 +284,8 @@ describe.skipIf(noBrowser)(
           );
         expect(outside, "names that are left of the page").toEqual([]);
         await page.setViewportSize({ width: 1280, height: 844 });
-        await row.getByRole("cell", { name: "KLANT-0007", exact: true }).waitFor();
-        expect(await page.getByRole("columnheader").count()).toBe(7);
+        await row.getByRole("cell", { name: "KLANT-0042", exact: true }).waitFor();
+        expect(await page.getByRole("columnheader").count(), "the town of nobody is known").toBe(6);
       }));
 
     test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>
@@ -273,7 +305,7 @@ describe.skipIf(noBrowser)(
         await page.keyboard.press("Tab");
         expect(await page.locator("main a:focus").count(), "past the menu").toBe(1);
         await page.reload();
-        await tabTo('.pages a[href*="/settings/company"]');
+        await tabTo('.rows a[href*="/settings/company"]');
         await page.keyboard.press("Enter");
         await tabTo("#kvk");
         await page.keyboard.type("1234");

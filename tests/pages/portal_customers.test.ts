@@ -35,7 +35,9 @@ afterAll(() => world.close());
 const path = (query: Record<string, string>) => portal(world, `/customers?${new URLSearchParams(query)}`);
 /** The names, or references, of the customers in the table. */
 const listed = (text: string) =>
-  [...text.matchAll(/customers\/cus_[0-9a-f]{32}[^>]*>(?:<code>)?([^<]*)/g)].map((m) => m[1]);
+  [...text.matchAll(/customers\/cus_[0-9a-f]{32}[^>]*><span class="what"><strong>(?:<code>)?([^<]*)/g)].map(
+    (m) => m[1],
+  );
 /** Where a link of these words leads. */
 const onwardOf = (text: string, label: string) =>
   new RegExp(`href="([^"]*)">${label}<`).exec(text)?.[1]?.replaceAll("&amp;", "&");

@@ -63,7 +63,7 @@ describe("§4.2 the drafts of a partner on its pages", () => {
     expect(await found(`?after=${foreign.draft_id}`)).toHaveLength(4);
     // whose address or EAN it is, is nobody's business
     const { text } = await ask(page(`/${conflict.draft_id}`));
-    expect(text).toContain("het e-mailadres of de aansluiting staat al op een andere manier bij ons");
+    expect(text).toContain("het e-⁠mailadres of de aansluiting staat al op een andere manier bij ons");
     expect(text).not.toContain("ean_in_use");
     for (const each of [expiring, conflict, several, gone])
       expect((await ask(page(`/${each.draft_id}?lang=en`))).status).toBe(200);

@@ -299,7 +299,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     ["a sheet that grows to 200 MB", bomb, "groter dan 16 MB"],
     ["UTF-16 without a mark", Buffer.from("email;naam\r\na@b.nl;Jan", "utf16le"), "bestand uit een spreadsheet"],
     ["tabs", "email\tnaam\na@b.nl\tJan", "tabs"],
-    ["no header", "a@voorbeeld.nl;Jan\n", "een kolom email"],
+    ["no header", "a@voorbeeld.nl;Jan\n", "waaronder email"],
     ["a quote that never closes", 'email;naam\n"a;b', "aanhalingsteken"],
     ["a header alone", "email;naam\r\n", "geen klanten"],
     ["5,001 rows", `email\n${"a@b.nl\n".repeat(5_001)}`, "5.001 regels"],
@@ -425,6 +425,13 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(await world.row("select name from core.drafts where email = $1", email)).toEqual({ name: "Vries, Zoë de" });
   });
 
+  test("contract §4 a title above the header is no header, and a file without one is told what it lacks", async () => {
+    const [email = ""] = emails(1);
+    const { text } = await look(`Klanten van Zonneveld\nStand van november\n\nNaam;E-mail\nJan;${email}\n`);
+    expect(text).toContain("Kolommen: 2 gelezen, 0 overgeslagen");
+    expect(rowsOf(text)).toHaveLength(1);
+  });
+
   test("contract §4 a column with another name is asked about and read as they choose, and an address column is needed", async () => {
     const [email = ""] = emails(1);
     const { text, page } = await look(`Klantnaam;Postadres elektronisch;Huisnr;Pc\nJan;${email};8;3818 LH\n`);
@@ -494,8 +501,8 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const { text: mend, bytes = new Uint8Array() } = await ask(portal(world, `${page}/mend.csv`));
     expect(mend.replace("\ufeff", "").split("\r\n").slice(0, 3)).toEqual([
       '"Naam";"E-mail";"Postcode";"Huisnummer";"Hobby";"Wat er gebeurde"',
-      `"Piet";"geen";"3818 LH";"8";"'=1+1";"Niet te lezen E-mail is geen e-mailadres."`,
-      ';"ook geen";;;"z";"Niet te lezen E-mail is geen e-mailadres."',
+      `"Piet";"geen";"3818 LH";"8";"'=1+1";"Niet te lezen. E-mail is geen e-mailadres."`,
+      ';"ook geen";;;"z";"Niet te lezen. E-mail is geen e-mailadres."',
     ]);
     const cells = (await readTable(bytes)).rows.map((row) => row.cells.slice(0, 5));
     expect(cells[0], "brought again, it says the same").toEqual(["Piet", "geen", "3818 LH", "8", "=1+1"]);

@@ -46,7 +46,7 @@ describe.skipIf(noBrowser)(
         await page.locator("main summary").first().click();
         await look(page, "portal-import-look", lang);
         await page.locator(".confirm .button").click();
-        await page.locator("td code").first().waitFor();
+        await page.locator("td summary").first().waitFor();
         await look(page, "portal-import-done", lang);
         await page.goto(`${portal(world, "/import")}?lang=${lang}`);
         const buffer = Buffer.from("Klantnaam;Postadres elektronisch;Huisnr\nJan;jan@example.nl;8\n");
@@ -99,7 +99,7 @@ describe.skipIf(noBrowser)(
         const looked = page.url();
         await tabTo(".confirm .button");
         await page.keyboard.press("Enter");
-        await page.locator("td code").first().waitFor();
+        await page.locator("td summary").first().waitFor();
         await fits();
         expect(await page.locator("td code").count()).toBe(3);
         const drafts = async () => (await world.row("select count(*)::int as n from core.drafts")).n;

@@ -30,6 +30,7 @@ describe("§4.2 what a partner earned, on its pages", () => {
     ])
       expect(text).toContain(said);
     expect(text).not.toContain("<table");
+    expect(text.match(/class="empty"/g)).toHaveLength(2);
     expect((await other(page("?lang=en"))).text).toContain("Nothing has been sold yet");
   });
 
@@ -46,7 +47,7 @@ describe("§4.2 what a partner earned, on its pages", () => {
     expect((await ask(portal(world))).text).toContain(
       `<p class="amount"><strong>${euro(payout.partner_share_eur)}</strong> verdiend in 1 kwartaal`,
     );
-    expect(text).toMatch(/Betaald|Wordt nog betaald/);
+    expect(text).toMatch(/class="chip (done|way)">.*(betaald|wordt nog betaald|onderweg)</);
     expect(text).toContain(
       "Van wat de ERE van een klant opbrengen houden wij 20% in voor onze dienst. Van die kosten is 25% voor u.",
     );

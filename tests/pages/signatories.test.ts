@@ -264,7 +264,7 @@ describe("contract §7 what a signatory has there", () => {
     const [, pdf = ""] = /href="[^"]*(\/mandate\/[0-9a-f-]{36})/.exec(mandate) ?? [];
     expect((await ask(mijn(world, pdf))).headers.get("content-type")).toBe("application/pdf");
     const sharing = (await ask(mijn(world, "/sharing"))).text;
-    for (const said of ["U bent klant van", "uw naam, e-mailadres", "Mail "]) expect(sharing).toContain(said);
+    for (const said of ["U bent klant van", "uw naam, e-⁠mailadres", "Mail "]) expect(sharing).toContain(said);
   });
 
   test("what only a login has leads back to what they have, and its forms do nothing", async () => {

@@ -78,7 +78,7 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       await page.goto(link);
       expect(await main(page)).toContain("± € 279 per jaar voor u, bij 2.500 kWh");
       expect(await main(page)).toContain(
-        "Opbrengst van uw ERE€ 349,33 Kosten van onze dienst (20%)€ -69,86 Voor u€ 279,47",
+        "Opbrengst van uw ERE€ 349,33 Kosten van onze dienst (20%)\u2212 € 69,86 Voor u€ 279,47",
       );
       expect(await main(page)).toContain("20% van wat uw ERE opbrengen, inclusief btw.");
       expect(await page.locator("article").textContent()).toContain("31 december 2027");
@@ -262,7 +262,6 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
     { name: "years-read", go: (page, locale) => read(page, locale) },
     { name: "years-read-three", go: (page, locale) => read(page, locale, "&years=3&kwh=4000") },
     { name: "years-read-error", go: (page, locale) => read(page, locale, "&kwh=veel") },
-    { name: "years-read-which", go: (page, locale) => read(page, locale, "&kwh=1.234") },
     {
       name: "years-read-via",
       go: async (page, locale) => {

@@ -103,6 +103,7 @@ describe("pages", () => {
       "logo",
       "mandate",
       "mijn",
+      "parts",
       "portal",
     ]);
     const inFolders = filesUnder(PAGES).filter((file) => folders.some(({ name }) => flowOf(file) === name));

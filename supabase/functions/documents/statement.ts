@@ -71,7 +71,10 @@ export function decimals(digits: number, locale: string): (text: string) => stri
 /** An amount in text as mail and pages write it: € 12,34 or €12.34. Exact; a price has up to `digits` decimals. */
 export function euros(locale: string, digits = 2): (text: string) => string {
   const format = new Intl.NumberFormat(locale, { style: "currency", currency: "EUR", maximumFractionDigits: digits });
-  return (text) => format.format(text as Intl.StringNumericLiteral);
+  return (text) => {
+    const euro = format.format(text.replace(/^-/, "") as Intl.StringNumericLiteral);
+    return /^-.*[1-9]/.test(text) ? `\u2212 ${euro}` : euro;
+  };
 }
 
 export function monthOf(period: string, locale: string): string {

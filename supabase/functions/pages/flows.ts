@@ -12,16 +12,18 @@ import { consent } from "./consent/consent.ts";
 import { home } from "./home/home.ts";
 import { html } from "./kit/html.ts";
 import { type Flow, type PageAnswer, PageRequest, type PagesEnv } from "./kit/page_request.ts";
+import { LEAF } from "./kit/parts/icons.ts";
 import { SCRIPTS } from "./kit/script.ts";
 import { brandStyle, STYLE, STYLE_VERSION } from "./kit/style.ts";
 import { kindPage, onward } from "./kit/views.ts";
 import { logo } from "./logo/logo.ts";
 import { mandate } from "./mandate/mandate.ts";
 import { mijn } from "./mijn/mijn.ts";
+import { parts } from "./parts/parts.ts";
 import { portal } from "./portal/portal.ts";
 
 /** Every way through the pages. */
-const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo];
+const FLOWS: readonly Flow[] = [home, mandate, consent, claim, mijn, portal, logo, parts];
 
 /** Bytes of a form, and of the fields beside a file. */
 const MAX_FORM = 16 * 1024;
@@ -34,7 +36,7 @@ const UPLOADS = new Map(
 /** Nothing inline, nothing from elsewhere, in nobody's frame. The address holds the token, so no referrer leaves the page. */
 const HEADERS = {
   "Content-Security-Policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
@@ -71,6 +73,9 @@ function routes(environment: Environment): Hono {
     const data = Uint8Array.from(atob(FONT_DATA), (letter) => letter.charCodeAt(0));
     return c.body(data, 200, { "Content-Type": "font/woff2", "Cache-Control": FOREVER });
   });
+  app.get(`/pages${LEAF.path}`, (c) =>
+    c.body(LEAF.text, 200, { "Content-Type": "image/svg+xml", "Cache-Control": HOUR }),
+  );
   app.get("/pages/brand.css", (c) => style(c, brandStyle(c.req.query())));
   for (const flow of FLOWS) add(app, environment, flow, false);
   // typed with a slash at the end, it is the page without

@@ -95,6 +95,8 @@ export const Withdrawal = z.object({
 /** What closing an account meant: private.own_end. Days are calendar days; `month` is the first of this month. */
 export const Farewell = z.object({
   accounts: z.number(),
+  /** Whether a mandate still holds, which then ends. */
+  mandated: z.boolean(),
   balance_eur: z.number(),
   lost_kwh: z.number(),
   month: z.string(),

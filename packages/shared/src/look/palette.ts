@@ -7,12 +7,12 @@ export const LIGHT = `
   --ground: #f3f6f4; --sheet: #ffffff; --ink: #17211c; --quiet: #53605a; --line: #d8e0db; --edge: #7d8b83;
   --accent: #0b6b4f; --accent-strong: #084f3b; --on-accent: #ffffff; --tint: #e6f2ec;
   --wrong: #a3260f; --wrong-tint: #fdf0ed; --focus: #1a56c4;
-  --wait: #8a5a00; --wait-tint: #fdf4e0;`;
+  --wait: #8a5a00; --wait-tint: #fdf4e0; --way: #1a4fae; --way-tint: #e9f0fc;`;
 export const DARK = `
     --ground: #0f1512; --sheet: #18211c; --ink: #e9efeb; --quiet: #a9b7af; --line: #33413a; --edge: #809088;
     --accent: #6fd3aa; --accent-strong: #93e2c1; --on-accent: #06281c; --tint: #1c2f27;
     --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
-    --wait: #f0c270; --wait-tint: #2c2415;`;
+    --wait: #f0c270; --wait-tint: #2c2415; --way: #9cc2ff; --way-tint: #1b2738;`;
 
 /** The colors of both; the documentation has them too. */
 export const PALETTE = `

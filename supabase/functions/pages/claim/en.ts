@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { ClaimWords } from "./nl.ts";
 
 export const en: ClaimWords = {
@@ -16,7 +17,7 @@ export const en: ClaimWords = {
     how: "You check your details, say where the money should go and sign a mandate. It takes about five minutes, and you can stop at any point and pick it up later.",
     need: "Have these to hand:",
     needed: [
-      "your e-mail, for a code",
+      "your e-⁠mail, for a code",
       "your energy bill, if you want to check the EAN code",
       "your account number (IBAN)",
       "the brand and model of your charger",
@@ -37,7 +38,7 @@ export const en: ClaimWords = {
   },
   enter: {
     title: "Continue your registration",
-    text: (partner) => `This link is from ${partner}. It works once.`,
+    text: (partner) => `This link is from ${ended(partner)} It works once.`,
     submit: "Continue",
   },
   details: {
@@ -100,7 +101,7 @@ export const en: ClaimWords = {
     },
   },
   payout: {
-    why_code: "To change your account number you need a code, which we will e-mail to you. That way we know it is you.",
+    why_code: "To change your account number you need a code, which we will e-⁠mail to you. That way we know it is you.",
     title: "Where should we send the money?",
     keep: (last4) => `We have the number that ends in ${last4}. Only fill this in if it should be another one.`,
     iban: "IBAN",
@@ -142,7 +143,7 @@ export const en: ClaimWords = {
   mandate: {
     title: "Check and read your mandate",
     intro: (service) =>
-      `With this mandate ${service} may have your charging registered. If everything is right, you sign with your name and a code we e-mail to you.`,
+      `With this mandate ${service} may have your charging registered. If everything is right, you sign with your name and a code we e-⁠mail to you.`,
     rest: "What else you filled in",
     payout: "Account number",
     payout_known: (last4) => `ends in ${last4}`,
@@ -212,13 +213,13 @@ export const en: ClaimWords = {
     means: {
       kept: (until) => `What you charged up to and including ${until} still counts. You will still be paid for it.`,
       nothing_kept: "What is registered stays registered. You will still be paid for it.",
-      at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-mail us.",
+      at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-⁠mail us.",
     },
   },
   used: {
     title: "This registration has been completed",
     text: "The mandate has been signed.",
-    help: "To see where it stands, add something or withdraw the mandate, ask for a code by e-mail first.",
+    help: "To see where it stands, add something or withdraw the mandate, ask for a code by e-⁠mail first.",
   },
   gone: {
     title: "This registration no longer exists",
@@ -232,8 +233,8 @@ export const en: ClaimWords = {
   },
   conflict: {
     title: "This registration cannot continue",
-    text: "Your e-mail address or your connection is already registered with us in another way. Nothing has changed.",
-    help: "If you already have an account with us, sign in there. If you think this is a mistake, e-mail us and we will look into it.",
+    text: "Your e-⁠mail address or your connection is already registered with us in another way. Nothing has changed.",
+    help: "If you already have an account with us, sign in there. If you think this is a mistake, e-⁠mail us and we will look into it.",
     sign_in: "Sign in",
   },
   link_used: {
@@ -254,6 +255,6 @@ export const en: ClaimWords = {
   },
   unsubscribed: {
     title: "You will receive no more messages",
-    text: "We have recorded that. We will not invite you at this e-mail address again.",
+    text: "We have recorded that. We will not invite you at this e-⁠mail address again.",
   },
 };

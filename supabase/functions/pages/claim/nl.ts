@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences of a claim, from its link to what can be changed after the signature, in Dutch: the original. */
 export const nl = {
   steps: ["E-mail", "Gegevens", "Aansluiting", "Vergoeding", "Laadpaal", "Machtiging"],
@@ -15,7 +16,7 @@ export const nl = {
     how: "U controleert uw gegevens, kiest waar het geld heen gaat en ondertekent een machtiging. Dat duurt ongeveer vijf minuten. U kunt tussendoor stoppen en later verdergaan.",
     need: "Houd dit bij de hand:",
     needed: [
-      "uw e-mail, voor een code",
+      "uw e-⁠mail, voor een code",
       "uw energierekening, als u de EAN-code wilt controleren",
       "uw rekeningnummer (IBAN)",
       "merk en model van uw laadpaal",
@@ -36,7 +37,7 @@ export const nl = {
   },
   enter: {
     title: "Ga verder met uw aanmelding",
-    text: (partner: string) => `Deze link is van ${partner}. Hij werkt één keer.`,
+    text: (partner: string) => `Deze link is van ${ended(partner)} Hij werkt één keer.`,
     submit: "Ga verder",
   },
   details: {
@@ -232,7 +233,7 @@ export const nl = {
   },
   conflict: {
     title: "Deze aanmelding kan niet doorgaan",
-    text: "Uw e-mailadres of uw aansluiting is al op een andere manier bij ons aangemeld. Er is nu niets veranderd.",
+    text: "Uw e-⁠mailadres of uw aansluiting is al op een andere manier bij ons aangemeld. Er is nu niets veranderd.",
     help: "Heeft u al een account bij ons? Log dan daar in. Denkt u dat dit niet klopt? Mail ons, dan zoeken wij het uit.",
     sign_in: "Inloggen",
   },
@@ -254,7 +255,7 @@ export const nl = {
   },
   unsubscribed: {
     title: "U krijgt geen berichten meer",
-    text: "Dat hebben wij vastgelegd. Wij nodigen u niet meer uit op dit e-mailadres.",
+    text: "Dat hebben wij vastgelegd. Wij nodigen u niet meer uit op dit e-⁠mailadres.",
   },
 };
 

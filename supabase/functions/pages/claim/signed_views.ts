@@ -7,7 +7,9 @@ import { showDocument } from "../kit/document.ts";
 import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { asQuery, choosePeriod, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
+import { bottomBar } from "../kit/parts/bottom_bar.ts";
+import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
@@ -30,13 +32,14 @@ export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, docum
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}
 ${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}
-${showDocument(document, kit.lang)}
+${showDocument(document, kit.lang, true)}
 ${signed ? "" : whatElse(frame, claim)}
 <p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
-<div class="actions">
-<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>
-<a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a>
-</div>`,
+${bottomBar(
+  sumOf(frame, offer as Offer, facts.fee_pct, frame.brand?.name ?? "", wishes),
+  html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+)}
+<p><a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a></p>`,
   });
 }
 
@@ -48,7 +51,7 @@ function whatElse(frame: ClaimFrame, claim: Claim): Html {
     (name) => name !== "company" || claim.answers?.type !== "particulier",
   ).map((name) => [name, titleOf(frame, name, claim)]);
   return html`<h2>${words.rest}</h2>
-<dl>
+<dl class="known">
 <div><dt>${words.payout}</dt><dd>${claim.iban_last4 ? words.payout_known(claim.iban_last4) : words.later}</dd></div>
 <div><dt>${words.charger}</dt><dd>${claim.charger?.name ?? words.later}</dd></div>
 </dl>
@@ -94,13 +97,13 @@ ${frame.brand ? returnLink(kit, frame.brand.name, claim.return_url ?? null) : ""
 ${given(frame, claim)}
 ${paid(frame, claim)}
 <h2>${kit.signed.keep}</h2>
-<p class="save"><a class="link" href="${to("/pdf")}">${kit.signed.save_pdf}</a></p>
+<p class="save"><a class="link" href="${to("/pdf")}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
 ${keptText(frame, signed, kit.sign.again)}
 ${
   claim.renewal
     ? html`<h3>${kit.signed.renewal}</h3>
-<p class="save"><a class="link" href="${to("/pdf", { of: "renewal" })}">${kit.signed.save_pdf}</a></p>
+<p class="save"><a class="link" href="${to("/pdf", { of: "renewal" })}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document", { of: "renewal" })}">${kit.read.save}</a></p>
 ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""

@@ -1,6 +1,7 @@
 import { layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import type { Flow, Handler } from "../kit/page_request.ts";
+import { rowList } from "../kit/parts/rows.ts";
 import { WORDS } from "./words.ts";
 
 /** The front page, for visitors without a link. */
@@ -12,10 +13,10 @@ const show: Handler = (request) => {
       title: words.title,
       body: html`<p class="lead">${words.text(frame.config.SERVICE_NAME)}</p>
 <p>${words.signatory}</p>
-<ul class="pages">
-<li><a href="${frame.to("/mijn")}">${words.mine}</a></li>
-<li><a href="${frame.to("/portal")}">${words.portal}</a></li>
-</ul>
+${rowList([
+  { href: frame.to("/mijn"), what: words.mine },
+  { href: frame.to("/portal"), what: words.portal },
+])}
 <h2>${words.developers}</h2>
 <p><a class="link" href="${frame.config.BASE_URL}/docs">${words.docs}</a></p>`,
     }),

@@ -11,18 +11,25 @@ export function longMonth(day: string, { date_locale }: KitWords): string {
   );
 }
 
-/** The text of a mandate, formatted. Every word of it, in its order, and no other. */
-export function showDocument(text: string, lang: string) {
+/** Sections that stand open where the others are folded: who authorizes whom. */
+const OPEN = 2;
+
+/** The text of a mandate, formatted. Every word of it, in its order, and no other; with `folded` behind its headings. */
+export function showDocument(text: string, lang: string, folded = false) {
   const { title, sections } = readMandateText(text);
   return html`<article class="document" lang="${lang}" aria-label="${title}">
 <h2>${title}</h2>
-${sections.map(
-  ({ heading, details, points, rest }) => html`<section>
-<h3>${heading}</h3>
-${details.length > 0 ? html`<dl>${details.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>` : ""}
+${sections.map(({ heading, details, points, rest }, at) => {
+  const said = html`${details.length > 0 ? html`<dl>${details.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>` : ""}
 ${points.length > 0 ? html`<ul>${points.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
-${rest.map((line) => html`<p>${line}</p>`)}
-</section>`,
-)}
+${rest.map((line) => html`<p>${line}</p>`)}`;
+  return folded
+    ? html`<details${at < OPEN ? html` open` : ""}><summary><h3>${heading}</h3></summary>
+${said}</details>`
+    : html`<section>
+<h3>${heading}</h3>
+${said}
+</section>`;
+})}
 </article>`;
 }

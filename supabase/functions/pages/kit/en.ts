@@ -1,4 +1,5 @@
 import { en as mandate } from "#shared/domain/mandate_text/en.ts";
+import { ended } from "#shared/values/sentence.ts";
 import type { KitWords } from "./nl.ts";
 
 export const en: KitWords = {
@@ -56,10 +57,10 @@ export const en: KitWords = {
     by_password: "Sign in with a password",
     mail_code: "Mail me a code",
     errors: {
-      email: "Enter your e-mail address",
+      email: "Enter your e-⁠mail address",
       password: "Enter your password, or have a code mailed to you above",
-      wrong: "This e-mail address and this password do not belong together",
-      unconfirmed: "Confirm your e-mail address first, with the link in the mail you received",
+      wrong: "This e-⁠mail address and this password do not belong together",
+      unconfirmed: "Confirm your e-⁠mail address first, with the link in the mail you received",
     },
     code: {
       title: "Enter the code",
@@ -70,7 +71,7 @@ export const en: KitWords = {
       hint: "The code works for 10 minutes, in this browser only.",
       back: "Sign in another way",
       no_code_help:
-        "It can take a minute. Look in your junk mail too, and check the e-mail address. Only the newest code works. We send no more than a few mails a day to one address: if no code comes, try again tomorrow.",
+        "It can take a minute. Look in your junk mail too, and check the e-⁠mail address. Only the newest code works. We send no more than a few mails a day to one address: if no code comes, try again tomorrow.",
     },
   },
 
@@ -79,14 +80,14 @@ export const en: KitWords = {
     "chargers:write": "add chargers for you",
     "sessions:read": "see your charging sessions: when, how long and how many kWh",
     "energy:read": "see how much you charge each month and what your ERE earn",
-    "profile:read": "see your name and e-mail address",
+    "profile:read": "see your name and e-⁠mail address",
     "partners:read": "see the figures of the company you manage, without the names of customers",
     "partners:write": "change the settings of the company you manage, and add customers",
   },
 
   withdrawal: {
     title: "Withdraw your mandate",
-    why_code: "To withdraw you need a code, which we will e-mail to you. That way we know it is you.",
+    why_code: "To withdraw you need a code, which we will e-⁠mail to you. That way we know it is you.",
     means: {
       lost: (kwh, month) => `You lose the ${kwh} of ${month}, because a part of a month does not count.`,
       nothing_lost: (month) => `We have no kWh of ${month} yet. What you charge this month no longer counts.`,
@@ -123,7 +124,6 @@ export const en: KitWords = {
     kwh: "About how many kWh do you charge in a year?",
     kwh_hint: (kwh) => `A car that charges at home often uses some ${kwh} kWh a year.`,
     kwh_error: "Enter a number of kWh, from 1 to 1,000,000",
-    kwh_which: (more, less) => `Do you mean ${more} kWh or ${less} kWh? Choose below`,
     compute: "Calculate",
     a_year: (kwh) => `a year for you, at ${kwh} kWh`,
     a_year_to: (kwh, partner) => `a year to ${partner}, at ${kwh} kWh`,
@@ -136,6 +136,7 @@ export const en: KitWords = {
     for_partner: (partner) => `To ${partner}`,
     ask_partner: (partner) =>
       `We pay this to ${partner}, which settles with you. Ask ${partner} what you receive of it.`,
+    how: "How we work this out",
     computed: (kwh, factor, price) =>
       `This is an estimate. How we work it out: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, the latest average price. The price may rise or fall.`,
     fee: "What our service costs",
@@ -160,20 +161,20 @@ export const en: KitWords = {
     title: "Ask for a code",
     why: "This is how we know that it is you who signs.",
     to: "We will mail a code to",
-    wrong: (partner) => `Not your e-mail address? Please let ${partner} know.`,
+    wrong: (partner) => `Not your e-⁠mail address? Please let ${partner} know.`,
     send: "Mail me the code",
   },
 
   sign: {
     title: "Sign the mandate",
-    no_email: "We do not have your e-mail address, so you sign with your name alone. We record that no code was used.",
+    no_email: "We do not have your e-⁠mail address, so you sign with your name alone. We record that no code was used.",
     again: "Read the mandate again",
     name: "Your name",
     name_hint: "Type your first and last name. This is your signature.",
     agree: "I have read the mandate and I agree.",
     authority: (company) =>
       company
-        ? `I am allowed to sign on behalf of ${company}.`
+        ? `I am allowed to sign on behalf of ${ended(company)}`
         : "I am allowed to sign on behalf of the company or association.",
     submit: "Sign",
     errors: {
@@ -247,7 +248,7 @@ export const en: KitWords = {
   failed: {
     title: "Something went wrong on our side",
     text: "Try again in a few minutes. What you had already signed stays signed.",
-    quote: "If it keeps going wrong, e-mail us this number:",
+    quote: "If it keeps going wrong, e-⁠mail us this number:",
   },
   not_found: {
     title: "This page does not exist",

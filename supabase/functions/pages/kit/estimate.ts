@@ -16,11 +16,13 @@ export function estimateOf(factors: readonly number[], fee_pct: number): Estimat
   return { gross: gross / 100, fee: fee / 100, net: (gross - fee) / 100 };
 }
 
-/** The kWh a year that may be meant, from 1 to a million: as readNumber, which is `read`. */
-export function kwhOf(read: typeof readNumber, typed: string): number[] {
-  return read(typed, "kWh")
-    .map((kwh) => Math.round(kwh * 1000) / 1000)
-    .filter((kwh) => kwh >= 1 && kwh <= 1_000_000);
+/**
+ * The kWh a year that are meant, from 1 to a million, or null. `read` is readNumber. A group of three is thousands: of two values the
+ * first counts, because nobody knows a year to the thousandth.
+ */
+export function kwhOf(read: typeof readNumber, typed: string): number | null {
+  const kwh = Math.round((read(typed, "kWh")[0] ?? 0) * 1000) / 1000;
+  return kwh >= 1 && kwh <= 1_000_000 ? kwh : null;
 }
 
 /** ERE per kWh, the price of an ERE in euro, and the fee in percent. */
@@ -45,7 +47,7 @@ export function shownYield(
     about: `± ${euro(net, net < 10 ? 2 : 0)}`,
     kwh: new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(kwh),
     gross: euro(gross),
-    fee: euro(-fee),
+    fee: fee > 0 ? `\u2212 ${euro(fee)}` : euro(fee),
     net: euro(net),
   };
 }

@@ -4,6 +4,7 @@ import type { Configuration, TEST_SERVICE } from "#shared/foundation/configurati
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { LOCALES, type Locale } from "#shared/values/locale.ts";
 import { html } from "./html.ts";
+import { LEAF } from "./parts/icons.ts";
 import { SCRIPTS } from "./script.ts";
 import { STYLE_VERSION } from "./style.ts";
 import { type KitWords, LANGUAGES } from "./words.ts";
@@ -40,13 +41,13 @@ export type Page = {
   style?: string;
   /** The pages beside this one: somebody is signed in. */
   menu?: Html;
-  /** Whether it has tables that use the width of a desktop. */
-  wide?: boolean;
+  /** Who is signed in, for the header. */
+  who?: Html;
 };
 
 export function layout(
   { config, locale, words, root, inLanguage, brand }: Frame,
-  { title, body, place, errors = {}, style, menu, wide = false }: Page,
+  { title, body, place, errors = {}, style, menu, who }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>
@@ -58,22 +59,24 @@ export function layout(
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="format-detection" content="telephone=no">
-<link rel="icon" href="data:,">
+<meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#18211c" media="(prefers-color-scheme: dark)">
+<link rel="icon" type="image/svg+xml" href="${root}${LEAF.path}">
 <link rel="preload" as="font" type="font/woff2" crossorigin href="${root}/${FONT_NAME}">
 <link rel="stylesheet" href="${root}/style.css?v=${STYLE_VERSION}">${style ? html`<link rel="stylesheet" href="${root}${style}">` : ""}${brand?.color ? html`<link rel="stylesheet" href="${root}/brand.css?${new URLSearchParams({ color: brand.color })}">` : ""}
 <script defer src="${root}${SCRIPTS[locale].path}"></script>
 </head>
-<body${menu || wide ? html` class="${wide ? "area wide" : "area"}"` : ""}>
+<body${menu ? html` class="area"` : ""}>
 ${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}
 <header>
 <p class="service">${showSender(brand, { config, words, root })}</p>
-<nav aria-label="${words.language}">
+<div class="right"><nav aria-label="${words.language}">
 ${LOCALES.map((other) =>
   other === locale
     ? html`<span aria-current="true">${LANGUAGES[other]}</span>`
     : html`<a href="${inLanguage(other)}" lang="${other}" hreflang="${other}">${LANGUAGES[other]}</a>`,
 )}
-</nav>
+</nav>${who ?? ""}</div>
 </header>
 ${menu ?? ""}
 <main id="main">${place ? showSteps(place, words) : ""}${

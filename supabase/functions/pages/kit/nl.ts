@@ -56,10 +56,10 @@ export const nl = {
     by_password: "Log in met een wachtwoord",
     mail_code: "Mail mij een code",
     errors: {
-      email: "Vul uw e-mailadres in",
+      email: "Vul uw e-⁠mailadres in",
       password: "Vul uw wachtwoord in, of laat u hierboven een code mailen",
-      wrong: "Dit e-mailadres en dit wachtwoord horen niet bij elkaar",
-      unconfirmed: "Bevestig eerst uw e-mailadres, met de link in de mail die u kreeg",
+      wrong: "Dit e-⁠mailadres en dit wachtwoord horen niet bij elkaar",
+      unconfirmed: "Bevestig eerst uw e-⁠mailadres, met de link in de mail die u kreeg",
     },
     code: {
       title: "Vul de code in",
@@ -70,7 +70,7 @@ export const nl = {
       hint: "De code werkt 10 minuten, alleen in deze browser.",
       back: "Log anders in",
       no_code_help:
-        "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-mailadres klopt. Alleen de nieuwste code werkt. Wij sturen naar één adres niet meer dan een paar mails per dag: komt er geen code, probeer het dan morgen opnieuw.",
+        "Het kan een minuut duren. Kijk ook bij uw ongewenste mail, en of het e-⁠mailadres klopt. Alleen de nieuwste code werkt. Wij sturen naar één adres niet meer dan een paar mails per dag: komt er geen code, probeer het dan morgen opnieuw.",
     },
   },
 
@@ -79,7 +79,7 @@ export const nl = {
     "chargers:write": "laadpalen voor u toevoegen",
     "sessions:read": "uw laadbeurten zien: wanneer, hoe lang en hoeveel kWh",
     "energy:read": "zien hoeveel u per maand laadt en wat uw ERE opbrengen",
-    "profile:read": "uw naam en e-mailadres zien",
+    "profile:read": "uw naam en e-⁠mailadres zien",
     "partners:read": "de cijfers zien van het bedrijf dat u beheert, zonder namen van klanten",
     "partners:write": "de instellingen wijzigen van het bedrijf dat u beheert, en klanten toevoegen",
   },
@@ -127,7 +127,6 @@ export const nl = {
     kwh: "Hoeveel kWh laadt u ongeveer per jaar?",
     kwh_hint: (kwh: string) => `Een auto die thuis laadt, gebruikt vaak zo'n ${kwh} kWh per jaar.`,
     kwh_error: "Vul een aantal kWh in, van 1 tot 1.000.000",
-    kwh_which: (more: string, less: string) => `Bedoelt u ${more} kWh of ${less} kWh? Kies hieronder`,
     compute: "Reken uit",
     a_year: (kwh: string) => `per jaar voor u, bij ${kwh} kWh`,
     a_year_to: (kwh: string, partner: string) => `per jaar naar ${partner}, bij ${kwh} kWh`,
@@ -140,6 +139,7 @@ export const nl = {
     for_partner: (partner: string) => `Naar ${partner}`,
     ask_partner: (partner: string) =>
       `Wij betalen dit aan ${partner}, dat met u afrekent. Vraag ${partner} wat u daarvan krijgt.`,
+    how: "Zo rekenen wij",
     computed: (kwh: string, factor: string, price: string) =>
       `Dit is een schatting. Zo rekenen wij: ${kwh} kWh × ${factor} ERE per kWh × ${price} per ERE, de laatste gemiddelde prijs. De prijs kan hoger of lager worden.`,
     fee: "Wat onze dienst kost",
@@ -164,14 +164,14 @@ export const nl = {
     title: "Vraag een code aan",
     why: "Zo weten wij zeker dat u het bent die ondertekent.",
     to: "Wij mailen een code naar",
-    wrong: (partner: string) => `Is dit niet uw e-mailadres? Laat het ${partner} weten.`,
+    wrong: (partner: string) => `Is dit niet uw e-⁠mailadres? Laat het ${partner} weten.`,
     send: "Mail mij de code",
   },
 
   sign: {
     title: "Onderteken de machtiging",
     no_email:
-      "Wij hebben geen e-mailadres van u. Daarom ondertekent u alleen met uw naam. Wij leggen vast dat er geen code is gebruikt.",
+      "Wij hebben geen e-⁠mailadres van u. Daarom ondertekent u alleen met uw naam. Wij leggen vast dat er geen code is gebruikt.",
     again: "Lees de machtiging nog eens",
     name: "Uw naam",
     name_hint: "Typ uw voornaam en achternaam. Dit is uw handtekening.",

@@ -14,10 +14,8 @@ import type { KitWords } from "./words.ts";
 export type Wishes = {
   /** For how many years, where the signatory chooses. */
   years: number | null;
-  /** The customer's estimate of kWh in a year; null if the text is not a number, or may be two numbers. */
+  /** The customer's estimate of kWh in a year; null if the text is not a number. */
   kwh: number | null;
-  /** What was typed may mean, the larger first. */
-  meant: readonly number[];
   typed: string | null;
 };
 
@@ -33,8 +31,7 @@ export function wishesOf(request: PageRequest): Wishes {
   const years = Number(c.req.query("years")) || null;
   const kept = isSecure(request) ? getCookie(c, COOKIE, "secure") : getCookie(c, COOKIE);
   const typed = c.req.query("kwh") ?? kept ?? null;
-  const meant = kwhOf(readNumber, typed ?? String(TYPICAL_KWH));
-  return { years, kwh: meant.length === 1 ? (meant[0] as number) : null, meant, typed };
+  return { years, kwh: kwhOf(readNumber, typed ?? String(TYPICAL_KWH)), typed };
 }
 
 /** Keeps the kWh that were typed for the other pages of the same link. */
@@ -98,10 +95,9 @@ export function showOffer(
   return html`<section class="offer" aria-labelledby="offer">
 <h2 id="offer">${said.title}</h2>
 ${estimate(frame, page, fee_pct, offer, partner, wishes)}
-<dl>
-<div><dt>${said.fee}</dt><dd>${said.fee_is(percent)}</dd></div>
-<div><dt>${said.when}</dt><dd>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</dd></div>
-</dl>
+${isPriced(offer) && wishes.kwh !== null ? "" : html`<p>${said.fee}: ${said.fee_is(percent)}</p>`}
+<details><summary>${said.when}</summary>
+<p>${via ? said.when_via(partner) : said.when_paid(inEuro(MIN_PAYOUT_EUR, locale))}</p></details>
 <p>${said.read} <a href="${config.CONDITIONS_URL}">${said.conditions}</a> ${said.and} <a href="${config.PRIVACY_URL}">${said.privacy}</a>.</p>
 <details><summary>${said.who(config.SERVICE_NAME)}</summary>
 <p>${config.SERVICE_ADDRESS}<br>${said.kvk} ${config.SERVICE_KVK}<br>${said.phone} <a href="tel:${config.SERVICE_PHONE.replace(/[^\d+]/g, "")}">${config.SERVICE_PHONE}</a><br>${said.mail} <a href="mailto:${config.SUPPORT_EMAIL}">${config.SUPPORT_EMAIL}</a></p></details>
@@ -113,12 +109,8 @@ const isPriced = (offer: Offer): offer is Offer & Priced =>
   offer.ere_per_kwh !== null && offer.price_per_ere_eur !== null;
 
 /** What is wrong with the customer's estimate, for the summary of the page. Nothing is asked where nothing can be estimated. */
-export function wishErrors({ words }: Frame, { kwh, meant }: Wishes, offer: Offer): Errors {
-  if (kwh !== null || !isPriced(offer)) return {};
-  const [more, less] = meant;
-  if (more === undefined || less === undefined) return { kwh: words.offer.kwh_error };
-  return { kwh: words.offer.kwh_which(ungrouped(words, more), ungrouped(words, less)) };
-}
+export const wishErrors = ({ words }: Frame, { kwh }: Wishes, offer: Offer): Errors =>
+  kwh !== null || !isPriced(offer) ? {} : { kwh: words.offer.kwh_error };
 
 /** The page of these wishes, which may have to be asked again; what was typed well is kept for the other pages. */
 export function wishedPage(request: PageRequest, page: Html, wishes: Wishes, offer: Offer): PageAnswer {
@@ -172,7 +164,9 @@ ${row(said.costs(inNumber(words, fee_pct)), "fee")}</tbody>
 </table>
 ${via ? html`<p>${said.ask_partner(partner)}</p>` : ""}
 ${askKwh(frame, page, offer, fee_pct, wishes)}
-<p class="quiet">${sayKwh((saidKwh) => said.computed(saidKwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>`;
+<details><summary>${said.how}</summary>
+<p>${sayKwh((saidKwh) => said.computed(saidKwh, inNumber(words, ere_per_kwh), price.format(price_per_ere_eur)), shown.kwh)}</p>
+<p>${said.fee_is(inNumber(words, fee_pct))}</p></details>`;
 }
 
 /** What the script of the page estimates with, too. */
@@ -187,17 +181,26 @@ function figure({ words }: Frame, { about, kwh }: Record<"about" | "kwh", string
   return html`<p class="amount"><strong data-yield="about">${about}</strong> ${sayKwh((said) => (partner === null ? a_year(said) : a_year_to(said, partner)), kwh)}</p>`;
 }
 
+/** The same at the end of the page, beside its button; nothing where nothing can be estimated. */
+export function sumOf(frame: Frame, offer: Offer, fee_pct: number, partner: string, { kwh }: Wishes): Html | "" {
+  if (!isPriced(offer) || kwh === null) return "";
+  const { a_year, a_year_to } = frame.words.offer;
+  const via = offer.payout_handler === "via_cpo_invoicing";
+  const shown = yieldOf(frame, offer, fee_pct, kwh);
+  return html`<strong data-yield="about">${shown.about}</strong> ${sayKwh((said) => (via ? a_year_to(said, partner) : a_year(said)), shown.kwh)}`;
+}
+
 /** A sentence in which the script finds the kWh. No name holds a line break. */
 function sayKwh(sentence: (kwh: string) => string, kwh: string): Html {
   const [before, after] = sentence("\n").split("\n");
   return html`${before}<span data-yield="kwh">${kwh}</span>${after}`;
 }
 
-/** The customer's own number, and which was meant where it may be two. */
+/** The customer's own number. */
 function askKwh(frame: Frame, page: string, offer: Priced & Offer, fee_pct: number, wishes: Wishes): Html {
   const { words, to, locale } = frame;
   const { offer: said } = words;
-  const { years, typed, meant } = wishes;
+  const { years, typed } = wishes;
   return html`<form method="get" action="${to(page).split("?")[0]}#offer" data-yields="${JSON.stringify(factsOf(offer, fee_pct))}">
 <input type="hidden" name="lang" value="${locale}">${years ? html`<input type="hidden" name="years" value="${years}">` : ""}
 ${textInput({
@@ -209,15 +212,8 @@ ${textInput({
   attributes: html` inputmode="decimal" maxlength="30" autocomplete="off"`,
 })}
 <button class="button second">${said.compute}</button>
-</form>
-${
-  meant.length < 2
-    ? ""
-    : html`<p class="actions">${meant.map((kwh) => html`<a class="button" href="${to(page, asQuery({ ...wishes, typed: unambiguous(kwh) }))}#offer">${ungrouped(words, kwh)} kWh</a>`)}</p>`
-}`;
+</form>`;
 }
 
 const inNumber = ({ date_locale }: KitWords, value: number) =>
   new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(value);
-const ungrouped = ({ date_locale }: KitWords, value: number) =>
-  new Intl.NumberFormat(date_locale, { useGrouping: false, maximumFractionDigits: 3 }).format(value);

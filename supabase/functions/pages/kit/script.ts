@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Locale } from "#shared/values/locale.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
 import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
+import { icon } from "./parts/icons.ts";
 import { type KitWords, WORDS } from "./words.ts";
 
 /**
@@ -16,7 +17,9 @@ import { type KitWords, WORDS } from "./words.ts";
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
  * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
  * - A field with `data-color` gets a color picker, and the preview shows the color while it is chosen.
- * - A plot says the value of a bar under the pointer, or chosen with the arrow keys: `data-value` of the bar.
+ * - A chart says the numbers of the column that is tapped, pointed at, or chosen with the arrow keys: its `data-value`.
+ * - A form with `data-follow` shows what it finds while one types: `#found` of the page it would lead to.
+ * - What has `data-listen` is read again every five seconds, for ten minutes at most, while the page is in sight.
  */
 function react(
   words: KitWords["script"],
@@ -25,6 +28,7 @@ function react(
   estimate: typeof estimateOf,
   shown: typeof shownYield,
   date_locale: string,
+  copyIcon: string,
 ): void {
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
@@ -57,20 +61,28 @@ function react(
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = words.copy;
-    button.setAttribute("aria-live", "polite");
+    button.innerHTML = `${copyIcon}<span aria-live="polite"></span>`;
+    const said = button.lastChild as HTMLElement;
+    const say = (text: string, hidden: string) => {
+      said.textContent = text;
+      said.className = hidden;
+    };
+    say(words.copy, "hidden");
     button.addEventListener("click", async () => {
       const text = shown instanceof HTMLInputElement ? shown.value : (shown.textContent ?? "");
-      button.textContent = await navigator.clipboard.writeText(text).then(
-        () => words.copied,
-        () => words.not_copied,
+      await navigator.clipboard.writeText(text).then(
+        () => say(words.copied, ""),
+        () => say(words.not_copied, ""),
       );
-      window.setTimeout(() => {
-        button.textContent = words.copy;
-      }, 3_000);
+      window.setTimeout(say, 2_000, words.copy, "hidden");
     });
-    shown.after(" ", button);
+    shown.after(button);
   }
+
+  // what is folded is printed too
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll(".document details")) folded.setAttribute("open", "");
+  });
 
   for (const field of document.querySelectorAll<HTMLInputElement>("input[data-group]")) {
     const size = Number(field.dataset.group);
@@ -111,54 +123,82 @@ function react(
     const facts = JSON.parse(form.dataset.yields ?? "");
     offer?.querySelector(".amount")?.setAttribute("aria-live", "polite");
     form.querySelector<HTMLInputElement>("[name=kwh]")?.addEventListener("input", (event) => {
-      const meant = kwh(read, (event.target as HTMLInputElement).value);
-      // not a number, or one of two: the button asks
-      if (meant.length !== 1) return;
-      for (const [name, text] of Object.entries(shown(estimate, meant[0] as number, facts, date_locale)))
-        for (const place of offer?.querySelectorAll(`[data-yield=${name}]`) ?? []) place.textContent = text;
+      const typed = (event.target as HTMLInputElement).value;
+      const meant = kwh(read, typed);
+      // "3." and "3.50" may become thousands, so they show no amount yet
+      const yields =
+        meant === null || /^\s*\d{1,3}[.,]\d{0,2}\s*$/.test(typed) ? null : shown(estimate, meant, facts, date_locale);
+      for (const place of document.querySelectorAll<HTMLElement>("[data-yield]"))
+        place.textContent = yields?.[place.dataset.yield as keyof typeof yields] ?? "–";
     });
   }
 
-  for (const plot of document.querySelectorAll<SVGSVGElement>("svg.bars")) {
-    const bars = [...plot.querySelectorAll<SVGElement>("[data-value]")];
-    if (bars.length === 0) continue;
-    const said = document.createElement("p");
-    said.className = "value";
-    said.setAttribute("aria-live", "polite");
-    plot.after(said);
-    plot.setAttribute("tabindex", "0");
-    let chosen = bars.length - 1;
-    const show = (index: number | null) => {
-      if (index !== null) chosen = index;
-      for (const [at, bar] of bars.entries()) bar.classList.toggle("chosen", at === index);
-      said.textContent = (index === null ? undefined : bars[index]?.dataset.value) ?? "";
+  for (const chart of document.querySelectorAll<HTMLElement>(".chart")) {
+    const columns = [...chart.children] as HTMLElement[];
+    const said = chart.nextElementSibling as HTMLElement;
+    let chosen = Math.max(
+      columns.findIndex(({ className }) => className),
+      0,
+    );
+    const show = (at: number) => {
+      if (at < 0 || at >= columns.length || at === chosen) return;
+      chosen = at;
+      for (const [index, column] of columns.entries()) column.className = index === at ? "chosen" : "";
+      said.textContent = columns[at]?.dataset.value ?? "";
     };
-    const point = ({ clientX }: PointerEvent) => {
-      const distances = bars.map((bar) => {
-        const { left, right } = bar.getBoundingClientRect();
-        return Math.abs((left + right) / 2 - clientX);
-      });
-      show(distances.indexOf(Math.min(...distances)));
-    };
-    plot.addEventListener("pointermove", point);
-    plot.addEventListener("pointerdown", point);
-    // a finger that lifts leaves too
-    plot.addEventListener("pointerleave", ({ pointerType }) => {
-      if (pointerType === "mouse") show(document.activeElement === plot ? chosen : null);
+    const point = ({ target }: Event) =>
+      show(columns.indexOf((target as Element).closest<HTMLElement>("li") as HTMLElement));
+    chart.tabIndex = 0;
+    chart.addEventListener("pointermove", point);
+    chart.addEventListener("pointerdown", point);
+    chart.addEventListener("keydown", ({ key }) => {
+      if (key === "ArrowLeft" || key === "ArrowRight") show(chosen + (key === "ArrowLeft" ? -1 : 1));
     });
-    plot.addEventListener("focus", () => show(chosen));
-    plot.addEventListener("blur", () => show(null));
-    plot.addEventListener("keydown", ({ key }) => {
-      if (key === "ArrowLeft") show(Math.max(chosen - 1, 0));
-      if (key === "ArrowRight") show(Math.min(chosen + 1, bars.length - 1));
+  }
+
+  /** A part of the page as another address has it now; what it had before if that does not answer with it. */
+  const replace = async (id: string, address: string, signal?: AbortSignal) => {
+    const answer = await fetch(address, signal ? { signal } : {}).catch(() => null);
+    if (!answer?.ok || answer.redirected) return false;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const [now, then] = [page.getElementById(id), document.getElementById(id)];
+    if (!now || !then || signal?.aborted) return false;
+    if (now.innerHTML !== then.innerHTML) then.replaceWith(now);
+    return true;
+  };
+
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-follow]")) {
+    let waits = 0;
+    let asked: AbortController | undefined;
+    form.querySelector("input[name=q]")?.addEventListener("input", () => {
+      window.clearTimeout(waits);
+      waits = window.setTimeout(async () => {
+        asked?.abort();
+        asked = new AbortController();
+        const address = new URL(form.action);
+        address.search = new URLSearchParams(
+          [...new FormData(form)].flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
+        ).toString();
+        if (await replace("found", address.href, asked.signal)) history.replaceState(null, "", address);
+      }, 400);
     });
+  }
+
+  for (const part of document.querySelectorAll<HTMLElement>("[data-listen]")) {
+    const until = Date.now() + 600_000;
+    const every = window.setInterval(() => {
+      if (Date.now() > until || !document.getElementById(part.id)?.dataset.listen) window.clearInterval(every);
+      else if (!document.hidden) replace(part.id, location.href);
+    }, 5_000);
   }
 }
 
 /** In a language, at an address that changes with it: a page never meets the script of another version. */
 function scriptIn(locale: Locale): { text: string; path: string } {
   const { script, date_locale } = WORDS[locale];
-  const text = `(${react})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale)].join()});`;
+  // without its indentation and the lines of its comments
+  const source = String(react).replace(/^\s*(?:\/\/.*\n|\/\*\*.*\*\/\n)?/gm, "");
+  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy")))].join()});`;
   const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
   return { text, path: `/page.js?lang=${locale}&v=${version}` };
 }

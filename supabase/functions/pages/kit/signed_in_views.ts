@@ -1,8 +1,10 @@
 import { newSecret } from "#shared/auth/tokens.ts";
-import { type Bars, bars } from "./bars.ts";
 import { longMonth } from "./document.ts";
 import { type Html, layout, type Page } from "./frame.ts";
 import { html } from "./html.ts";
+import { accountMenu } from "./parts/account_menu.ts";
+import { chart } from "./parts/chart.ts";
+import { secretBox } from "./parts/secret.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
 
@@ -10,7 +12,7 @@ import type { OwnFrame } from "./signed_in.ts";
 type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
 /**
- * A page of somebody who is signed in: the menu above it, and the way out below. A phone of 360 shows `first` sections in a
+ * A page of somebody who is signed in: the menu above it, and in the header who they are and the way out. A phone of 360 shows `first` sections in a
  * row; the others are under "more".
  */
 export function areaPage<Section extends string>(
@@ -18,8 +20,8 @@ export function areaPage<Section extends string>(
   sections: readonly Section[],
   menu: Menu<Section>,
   section: Section,
-  signedIn: string,
-  { body, first = 4, ...page }: Page & { first?: number },
+  { name, said }: { name: string; said: string },
+  { first = 4, ...page }: Page & { first?: number },
 ): Html {
   const link = (each: Section) =>
     html`<a href="${frame.to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
@@ -30,17 +32,16 @@ export function areaPage<Section extends string>(
 ${sections.slice(0, first).map(link)}
 ${folded.length > 0 ? html`<details><summary${folded.includes(section) ? html` class="here"` : ""}>${frame.words.more}</summary>${folded.map(link)}</details>` : ""}
 </nav>`,
-    body: html`${body}
-<form class="signed-in" method="post" action="${frame.to("/sign-out")}">
-${formToken(frame.form_token)}
-<p>${signedIn}</p>
-<button class="button second">${frame.words.sign_in.sign_out}</button>
-</form>`,
+    who: accountMenu(
+      name,
+      said,
+      html`<form method="post" action="${frame.to("/sign-out")}">${formToken(frame.form_token)}<button class="plain">${frame.words.sign_in.sign_out}</button></form>`,
+    ),
   });
 }
 
 /** Numbers stand at the right, and text at the left. The cells of the first column name their rows. */
-type Column = {
+export type Column = {
   name: string;
   text?: boolean;
   /** The address that sorts by it, and how it is sorted now. */
@@ -89,25 +90,31 @@ export function inNumbers({ words }: OwnFrame, value: number, digits = 0): strin
   }).format(value);
 }
 
-/** Months, each by its first day, as bars under their first letters. */
-export function barsOfMonths(
+/** A number as short as a column has room for: 12K for more than four digits. */
+function inShort({ words }: OwnFrame, value: number): string {
+  return new Intl.NumberFormat(words.date_locale, {
+    ...(value >= 10_000 ? { notation: "compact" } : {}),
+    maximumFractionDigits: value > 0 && value < 10 ? 1 : 0,
+  }).format(value);
+}
+
+/** Months, each by its first day, as columns under their short names; `said` has the numbers of one. */
+export function chartOfMonths(
   frame: OwnFrame,
-  {
-    months,
-    unit,
-    ...said
-  }: Omit<Bars, "points" | "format"> & { months: readonly { day: string; value: number }[]; unit: string },
+  title: string,
+  months: readonly { day: string; value: number; said: string }[],
 ): Html {
-  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "narrow", timeZone: "UTC" });
-  const format = (value: number) => `${inNumbers(frame, value, Number.isInteger(value) ? 0 : 1)} ${unit}`;
-  return bars({
-    ...said,
-    points: months.map(({ day, value }) => ({
+  const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "short", timeZone: "UTC" });
+  const last = months.findLastIndex(({ value }) => value > 0);
+  return chart({
+    title,
+    points: months.map(({ day, value, said }) => ({
       short: short.format(new Date(day)),
-      said: `${longMonth(day, frame.words)}: ${format(value)}`,
+      value: value > 0 ? inShort(frame, value) : "–",
+      said: `${longMonth(day, frame.words)}: ${said}`,
       values: [value],
     })),
-    format,
+    ...(last < 0 ? {} : { chosen: last }),
   });
 }
 
@@ -122,7 +129,7 @@ export const doneOf = (text: string | undefined): Html =>
 /** A secret that was just made, and is not shown again. */
 export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
   return secret
-    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p><p><code data-copy>${secret}</code></p></div>`
+    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p>${secretBox(secret)}</div>`
     : "";
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Shade, shadesOf } from "#shared/domain/brand.ts";
 import { FONT_STACK, LETTERS, PALETTE } from "#shared/look/palette.ts";
+import { PARTS_STYLE } from "./parts/style.ts";
 
 /** The one style sheet. Plain CSS, served from the pages' own origin; nothing in it moves. */
 export const STYLE = `
@@ -16,19 +17,18 @@ body {
   --width: 44rem; --edge-of-page: max(1.25rem, calc(50% - var(--width) / 2));
 }
 /* what is read keeps its measure, what is compared uses the width */
-.area { --width: 60rem; }
-.wide { --width: 76rem; }
-.area main :is(h1, h2, h3, p, ul, ol, dl, details, .panel, .status, .field, .pair, fieldset, .errors, .document, .bars), .area [role="search"], .area .sheet:not(:has(.scroll)) { max-width: 42rem; }
+.area { --width: 76rem; }
+.area main :is(h1, h2, h3, p, ul, ol, dl, .panel, .status, .field, .pair, fieldset, .errors, .document) { max-width: 42rem; }
 .area main .figures { max-width: none; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
-header { display: flex; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
+header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
 footer { margin-top: auto; padding-top: 1.5rem; padding-bottom: 2rem; color: var(--quiet); font-size: 1rem; }
 footer p { margin: 0; }
 footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (min-width: 48rem) {
   main { width: min(100% - 2.5rem, var(--width)); margin: 2.5rem auto; padding: 2.75rem 3.25rem 3.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 16px; }
-  .area main, .wide main { margin-top: 1.75rem; padding: 2.25rem 2.5rem 2.75rem; }
+  .area main { margin-top: 1.75rem; padding: 2.25rem 2.5rem 2.75rem; }
 }
 
 .menu { flex-wrap: wrap; padding-left: calc(var(--edge-of-page) - .75rem); padding-right: calc(var(--edge-of-page) - .75rem); background: var(--sheet); border-bottom: 1px solid var(--line); }
@@ -47,12 +47,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 25rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 @media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
-@media (min-width: 48rem) { .wide .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
-[role="search"] { margin-bottom: 2rem; }
-[role="search"] details { margin: 0; }
-[role="search"] .field { margin-bottom: 1rem; }
-[role="search"] .actions { margin-top: .5rem; }
-.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .5rem; }
+@media (min-width: 48rem) { .area .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
 
 header nav { flex: none; }
 /* a phone has room for the language to change to */
@@ -96,37 +91,23 @@ a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 .document h2 { margin: 0 0 1.25rem; font-size: 1.3rem; }
 .document h3 { margin: 1.5rem 0 .5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.0625rem; }
 .document section:first-of-type h3 { margin-top: 0; }
+.document details { margin: 0; border-top: 1px solid var(--line); }
+.document summary { padding: .35rem 0; text-decoration: none; }
+.document summary h3 { margin: 0; padding: 0; border: 0; }
 dl { margin: 0 0 1rem; }
 dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1rem; padding: .2rem 0; }
 dt { color: var(--quiet); }
-dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; min-width: 0; }
+dd { margin: 0; font-weight: 550; min-width: 0; }
 .fingerprint { font: .9rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 
 h2.first { margin-top: 0; }
 .sheet h3 { margin: 0 0 .35rem; font-size: 1.0625rem; }
-dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; }
-@media (min-width: 48rem) { .figures { --tile: 16rem; } }
-.figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
-.figures dd { font-size: 1.25rem; font-weight: 650; }
-.figures small { hyphens: auto; }
-.figures a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
-.figures { margin-bottom: 1.5rem; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
-.attention { padding: 0; list-style: none; }
-.attention li { margin: 0; border-bottom: 1px solid var(--line); }
-.attention a { display: flex; align-items: center; min-height: 2.75rem; padding: .25rem 0; }
 .todo { padding: 0; list-style: none; }
 .todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--wait-tint); border-left: 4px solid var(--wait); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }
 .todo .actions { margin-top: 1rem; }
-.signed-in { margin-top: 3.5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); color: var(--quiet); font-size: 1rem; overflow-wrap: anywhere; }
-.bars { display: block; width: 100%; height: auto; margin: .5rem 0 1.25rem; font-size: 13px; }
-@media (min-width: 48rem) { .bars { font-size: 9px; } }
-.bars rect { rx: 2px; fill: var(--accent); }
-.bars .kind-1, .bars .kind-2 { stroke: var(--accent); stroke-width: 1.2; }
-.bars .kind-1 { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
-.bars .kind-2 { fill: var(--sheet); stroke-dasharray: 4 3; }
 .kinds { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none; }
 .kinds li { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1rem; }
 .kinds li::before { content: ""; width: .9rem; height: .9rem; border: 1.5px solid var(--accent); border-radius: 3px; background: var(--accent); }
@@ -148,7 +129,7 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline .ended::before { content: "×" / ""; border-color: var(--edge); background: var(--edge); color: var(--sheet); }
 .timeline strong { font-weight: 650; }
 .timeline .later strong { color: var(--quiet); font-weight: 400; }
-.timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); font-variant-numeric: tabular-nums; }
+.timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); }
 @media (max-width: 30rem) { .timeline li > span:not(.hidden) { display: block; } .timeline .button { padding-left: .5rem; padding-right: .5rem; } }
 .timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; background: var(--tint); }
 .timeline .yours div { border-left-color: var(--wait); background: var(--wait-tint); }
@@ -156,12 +137,10 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline p { margin: 0 0 .4rem; }
 .timeline .who { font-weight: 650; }
 .timeline .actions { margin-top: .75rem; }
-.bars text { fill: var(--quiet); }
-.bars .names { text-anchor: middle; }
-.bars .rule { stroke: var(--line); }
-.bars .ground { stroke: var(--edge); }
 .scroll { overflow-x: auto; margin: 0 0 1rem; }
-table { width: 100%; border-collapse: collapse; font-size: 1rem; font-variant-numeric: tabular-nums; }
+table { width: 100%; border-collapse: collapse; font-size: 1rem; }
+td:not(.text), tfoot th { font-variant-numeric: tabular-nums; }
+.texts td { font-variant-numeric: normal; }
 @media (max-width: 30rem) { table { font-size: .9375rem; } dd small, th small, td small { font-size: .875rem; } }
 th, td { padding: .55rem .4rem; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top; }
 th:first-child { padding-left: 0; }
@@ -192,7 +171,6 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 /* in sight as soon as somebody is ticked, however long the list is */
 :not(:has(:checked)) > .ticked { position: static; border-top: 0; }
 .ticked .actions { margin-top: 0; }
-.kinds a { gap: .5rem; }
 th[aria-sort="ascending"] a::after { content: " ▲" / ""; }
 th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick { display: inline-flex; align-items: center; justify-content: center; width: 2.75rem; height: 2.75rem; margin: -.6rem 0 -.6rem -.6rem; vertical-align: middle; }
@@ -204,13 +182,12 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 0 3rem; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
-.funnel li { display: grid; grid-template-columns: 7.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
+.funnel li { display: grid; grid-template-columns: 10.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
+.funnel span { white-space: nowrap; }
 .funnel svg { width: 100%; height: 1.75rem; border-radius: 5px; background: var(--tint); }
 .funnel rect { fill: var(--accent); }
 .funnel small { grid-column: -2; color: var(--quiet); }
 @media (max-width: 24rem) { .funnel li { grid-template-columns: minmax(0, 1fr); } }
-.kinds .check[aria-current] { border-bottom-color: var(--wait); }
-.kinds .bad[aria-current] { border-bottom-color: var(--wrong); }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
 .status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; }
 .status > :last-child { margin-bottom: 0; }
@@ -227,16 +204,13 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .sheet h2 { margin: 0 0 .35rem; font-size: 1.125rem; }
 .offer, section.sheet { margin: 2rem 0; }
 div.offer { margin: 1.25rem 0; }
-.offer dl div { grid-template-columns: minmax(9rem, 34%) 1fr; padding: .4rem 0; }
-.offer dd { font-weight: 400; }
 .offer h3 { margin: 1.75rem 0 .35rem; font-size: 1.0625rem; }
 .offer form { margin: 0 0 1rem; display: grid; grid-template-columns: 9rem auto; justify-content: start; gap: 0 .75rem; }
 .offer .field { display: contents; }
 .offer form .button { justify-self: start; }
-.offer .actions { margin: 0 0 1.75rem; }
+.offer details { margin: 0; }
+.offer details + p { margin-top: .75rem; }
 .offer .field > :not(input) { grid-column: 1 / -1; }
-.amount { margin: 0 0 1rem; font-size: 1.125rem; }
-.amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
 .sum { max-width: 28rem; margin: 0 0 1.75rem; }
 .sum tbody th { font-weight: 400; white-space: normal; }
 .sum tfoot :is(th, td) { border-top: 2px solid var(--edge); }
@@ -248,7 +222,7 @@ div.offer { margin: 1.25rem 0; }
 .choices li[aria-current]::before { border: 6px solid var(--accent); }
 .choices a { text-decoration: none; }
 .choices a:hover { border-color: var(--edge); }
-.choices small { grid-column: 2; color: var(--quiet); font-size: 1rem; font-weight: 400; }
+.choices small { grid-column: 2; color: var(--quiet); font-size: .9375rem; font-weight: 400; line-height: 1.4; }
 .pages { margin: 0 0 1.75rem; padding: 0; list-style: none; }
 .pages li { margin: 0; padding: .6rem 0; border-bottom: 1px solid var(--line); }
 .pages a { display: inline-flex; align-items: center; min-height: 1.75rem; font-weight: 650; }
@@ -299,7 +273,6 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 .button.second:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .link { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 30rem) { .actions .button { width: 100%; } }
-.copy { min-height: 2.75rem; padding: .25rem .9rem; border: 1.5px solid var(--accent); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: 1rem; font-weight: 650; cursor: pointer; }
 pre { margin: 0 0 1rem; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; background: var(--sheet); font-size: .95rem; line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
 input[type="color"] { flex: none; width: 4rem; height: 3.25rem; padding: .2rem; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); cursor: pointer; }
 .field:has(> [type="color"]) { display: flex; flex-wrap: wrap; gap: 0 .75rem; }
@@ -307,13 +280,8 @@ input[type="color"] { flex: none; width: 4rem; height: 3.25rem; padding: .2rem; 
 .field > [data-color] { flex: 0 1 12rem; }
 .field .copy { margin-top: .5rem; }
 td .copy { display: block; margin: .4rem 0; }
-.copy:hover { border-color: var(--accent-strong); color: var(--accent-strong); }
 .busy { margin: .5rem 0 0; color: var(--quiet); }
 @media (prefers-reduced-motion: reduce) { .busy progress { display: none; } }
-.bars:has(+ .value) { margin-bottom: 0; }
-.value { min-height: 1.6em; margin: .25rem 0 0; font-weight: 650; }
-.bars rect.chosen { fill: var(--accent-strong); }
-.bars .chosen > rect { stroke: var(--ink); stroke-width: 1.5; }
 
 .errors { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--wrong-tint); border: 2px solid var(--wrong); border-radius: 10px; }
 .errors h2 { margin: 0 0 .5rem; font-size: 1.2rem; }
@@ -323,29 +291,41 @@ td .copy { display: block; margin: .4rem 0; }
 @media (max-width: 30rem) {
   .button { padding-left: 1rem; padding-right: 1rem; }
   .document { margin: 1.25rem 0; padding: 1rem 1rem .5rem; }
-  .document h3 { margin-top: .9rem; padding-top: .9rem; }
+  .document section h3 { margin-top: .9rem; padding-top: .9rem; }
   .sheet { padding: 1rem; }
-  .choices a, .choices li[aria-current] { gap: 0 .5rem; padding: .4rem .5rem; }
-  dl div, .offer dl div { grid-template-columns: 1fr; padding: .3rem 0; }
+  h2 { margin-top: 1.75rem; }
+  main { padding-top: 1.25rem; padding-bottom: 1.5rem; }
+  footer { padding-top: .75rem; padding-bottom: 1rem; }
+  .sum { margin-bottom: 1.25rem; }
+  .offer, section.sheet { margin: 1.25rem 0; }
+  .choices strong { font-size: .9375rem; }
+  .known + details { margin-bottom: 0; }
+  .choices { margin: .5rem -.5rem 0; }
+  .choices a, .choices li[aria-current] { grid-template-columns: 1.5rem 1fr; gap: 0 .5rem; padding: .35rem .5rem; line-height: 1.4; }
+  .document h2 { margin-bottom: .5rem; font-size: 1.15rem; }
+  dl.known div { grid-template-columns: 8rem 1fr; }
+  dl div { grid-template-columns: 1fr; padding: .3rem 0; }
   .document dl div { grid-template-columns: 6.5rem 1fr; }
 }
+${PARTS_STYLE}
 @media print {
   /* more specific than the colours of a partner, whose sheet comes after this one */
-  :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; }
+  :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; --way: #000; --way-tint: #fff; }
   html { font-size: 10.5pt; }
   body { display: block; font-size: 1rem; line-height: 1.45; }
-  nav, button, .button, .skip, .steps, .actions, .errors, .save, .signed-in, .years, .pages, [role="search"] { display: none; }
+  nav, button, .button, .skip, .steps, .actions, .errors, .save, .signed-in, .years, .filter, .bar { display: none; }
   header, main, footer { width: auto; max-width: none; margin: 0; padding: 0 0 1rem; border: 0; border-radius: 0; }
   a { color: inherit; text-decoration: none; }
-  .bars, .area main .bars { max-width: 14cm; font-size: 9px; }
-  .bars rect, .kinds li::before, .timeline li::before, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .kinds li::before, .timeline li::before, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
+  .document ::details-content { content-visibility: visible; display: block; }
+  .document summary::before { content: none; }
   .scroll { overflow: visible; }
-  table, .wide table { min-width: 0; font-size: 9.5pt; }
-  th, td, .wide th, .wide td { padding-left: .3rem; padding-right: .3rem; }
+  table { min-width: 0; font-size: 9.5pt; }
+  th, td { padding-left: .3rem; padding-right: .3rem; }
   tbody th { white-space: normal; overflow-wrap: anywhere; }
   thead { display: table-header-group; }
-  tr, figure, .bars, .status, .panel, .sheet, .figures div { break-inside: avoid; }
+  tr, figure, .chart, .rows li, .status, .panel, .sheet, .figures div { break-inside: avoid; }
   h1, h2, h3 { break-after: avoid; }
 }
 `.trim();

@@ -22,7 +22,7 @@ export const en: MandateWords = {
     next: (partner, service) => [
       `${service} checks the connection and has your charging registered.`,
       `${partner} keeps you informed. There is nothing you need to do.`,
-      "You can withdraw the mandate at any time, on your own pages or by e-mailing us.",
+      "You can withdraw the mandate at any time, on your own pages or by e-⁠mailing us.",
     ],
     own_pages: "Your own pages: what you charge and what it earns",
     keep_help: "With the link to this page you can always read it again.",

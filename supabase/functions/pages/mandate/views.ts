@@ -3,7 +3,9 @@ import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.t
 import { showDocument } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { asQuery, choosePeriod, showOffer, type Wishes, wishErrors } from "../kit/offer.ts";
+import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
+import { bottomBar } from "../kit/parts/bottom_bar.ts";
+import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
@@ -24,13 +26,14 @@ export function readPage(frame: Frame, opened: Opened, facts: Facts, document: s
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "", facts, offer as Offer, facts.partner_name, wishes)}
 ${choosePeriod(frame, "", periods ?? [], facts, wishes)}
-${showDocument(document, kit.lang)}
+${showDocument(document, kit.lang, true)}
 <p class="quiet">${words.wrong(facts.partner_name)}</p>
 <p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, typed: null }))}">${kit.read.save}</a></p>
-<div class="actions">
-<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>
-<a class="link" href="${to("/decline")}">${kit.read.decline}</a>
-</div>`,
+${bottomBar(
+  sumOf(frame, offer as Offer, facts.fee_pct, facts.partner_name, wishes),
+  html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+)}
+<p><a class="link" href="${to("/decline")}">${kit.read.decline}</a></p>`,
   });
 }
 
@@ -74,7 +77,7 @@ ${signed.code_sent_to ? html`<p class="save"><a class="link" href="${frame.root}
 ${returnLink(kit, partner, return_url)}
 <h2>${kit.signed.keep}</h2>
 <p>${words.keep_help}</p>
-<p class="save"><a class="link" href="${to("/pdf")}">${kit.signed.save_pdf}</a></p>
+<p class="save"><a class="link" href="${to("/pdf")}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
 <p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, kit)}`,

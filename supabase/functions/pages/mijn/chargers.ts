@@ -2,6 +2,9 @@ import { longMoment } from "../kit/document.ts";
 import { selectInput, textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { chip } from "../kit/parts/chip.ts";
+import { empty } from "../kit/parts/empty.ts";
+import { secretBox } from "../kit/parts/secret.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { doneOf, inNumbers, onceField } from "../kit/signed_in_views.ts";
@@ -13,7 +16,7 @@ import { WORDS } from "./words.ts";
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
-  { email, accounts, chargers, mid_unknown, model_unknown, serial_unknown, elsewhere, models }: Chargers,
+  { email, accounts, chargers, delivered, mid_unknown, model_unknown, serial_unknown, elsewhere, models }: Chargers,
   { typed, errors }: Returned,
   gateway: string | undefined,
 ): Html {
@@ -29,18 +32,19 @@ ${
   password
     ? html`<div class="panel" role="status"><h2 class="first">${words.new_title}</h2><p>${words.new_once}</p>
 <dl>
-<div><dt>${words.address}</dt><dd><code data-copy>${typed.get("address")}</code></dd></div>
-<div><dt>${words.identity}</dt><dd><code data-copy>${typed.get("identity")}</code></dd></div>
-<div><dt>${words.password}</dt><dd><code data-copy>${password}</code></dd></div>
+<div><dt>${words.address}</dt><dd>${secretBox(typed.get("address"))}</dd></div>
+<div><dt>${words.identity}</dt><dd>${secretBox(typed.get("identity"))}</dd></div>
+<div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
 </dl>
+${listening(frame, chargers, typed.get("identity"))}
 <h3>${words.mirror}</h3><p>${words.mirror_means}</p>
-<dl><div><dt>${words.mirror_address}</dt><dd><code data-copy>${typed.get("mirror_once")}</code></dd></div></dl></div>`
+<dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(typed.get("mirror_once"))}</dd></div></dl></div>`
     : ""
 }
-${chargers.length === 0 ? html`<p>${words.none}</p>` : chargers.map((charger) => one(frame, charger, mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}
-<h2>${words.what_mid}</h2>
-<p>${words.mid_means}</p>
-${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
+${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
+<div class="beside"><section><h2>${words.what_mid}</h2>
+<p>${words.mid_means}</p></section>
+<section>${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
 ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}` : ""}
 ${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
 ${
@@ -52,8 +56,22 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
     : ""
-}`,
+}</section></div>`,
   });
+}
+
+/** Whether a charger that was just made is heard; the script asks again while it is not. */
+function listening(frame: MijnFrame, chargers: readonly Charger[], identity: string | null): Html {
+  const words = WORDS[frame.locale].chargers;
+  const heard = chargers.find(({ ocpp_identity }) => ocpp_identity === identity)?.last_seen_at;
+  const clock = new Intl.DateTimeFormat(frame.words.date_locale, {
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: "Europe/Amsterdam",
+  });
+  return heard
+    ? html`<p id="heard" role="status">${chip("done", words.connected_at(clock.format(new Date(heard))))}</p>`
+    : html`<p id="heard" role="status" data-listen="yes">${chip("way", words.not_heard)}</p>`;
 }
 
 /** Says what another registration of the same serial number keeps from counting. */
@@ -87,6 +105,7 @@ ${textInput({ id: serial, label: words.serial, hint: words.serial_hint, error: e
 function one(
   frame: MijnFrame,
   charger: Charger,
+  last: Chargers["delivered"][string] | undefined,
   midUnknown: boolean,
   gateway: string | undefined,
   chooses: Html | string,
@@ -100,21 +119,25 @@ function one(
           inNumbers(frame, current_session.kwh_so_far, 1),
           longMoment(current_session.started_at, frame.words),
         )
-      : words[status];
+      : ocpp_identity || !last
+        ? words[ocpp_identity ? status : "no_kwh"]
+        : words.by[last.source === "ocpp" || last.source === "sandbox" ? last.source : "company"];
+  const isOn = is_charging || status === "online";
   return html`<section class="sheet" aria-label="${nickname}"><h2>${nickname}</h2>
 <dl>
-<div><dt>${words.status}</dt><dd>${now}</dd></div>
+<div><dt>${ocpp_identity ? words.status : words.comes}</dt><dd>${ocpp_identity ? chip(isOn ? "done" : "quiet", now, { of: isOn ? "bolt" : "dot" }) : now}</dd></div>
+${last ? html`<div><dt>${words.last_kwh}</dt><dd>${longMoment(last.at, frame.words)}</dd></div>` : ""}
 ${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at, frame.words)}</dd></div>` : ""}
 ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
-<div><dt>${words.mid}</dt><dd>${mid_certified ? words.mid_yes : midUnknown ? words.mid_unknown : words.mid_no}</dd></div>
+<div><dt>${words.mid}</dt><dd>${mid_certified ? chip("done", words.mid_yes) : midUnknown ? chip("way", words.mid_unknown) : chip("stopped", words.mid_no)}</dd></div>
 </dl>
 ${chooses}
 ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${
   ocpp_identity && gateway && !last_seen_at
     ? html`<p>${words.silent}</p>
-<ol><li>${words.silent_address} <code data-copy>${gateway}/${encodeURIComponent(ocpp_identity)}</code></li>
-<li>${words.silent_identity} <code data-copy>${ocpp_identity}</code></li>
+<ol><li>${words.silent_address} ${secretBox(`${gateway}/${encodeURIComponent(ocpp_identity)}`)}</li>
+<li>${words.silent_identity} ${secretBox(ocpp_identity)}</li>
 <li>${words.silent_password}</li></ol>
 <p>${words.silent_mirror}</p>`
     : ""

@@ -2,6 +2,7 @@ import { clock, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { icon } from "../kit/parts/icons.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Charging, ChargingSession } from "./model.ts";
@@ -24,7 +25,7 @@ ${
     ? html`<p>${words.months.none}</p>${frame.is_signatory ? "" : html`<p><a class="link" href="${frame.to("/chargers")}">${words.chargers.title}</a></p>`}`
     : html`${monthBars(frame, year, months)}
 ${monthTable(frame, year, months, words.charging.table(year))}
-<p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${words.charging.download_months}</a></p>`
+<p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${icon("csv")} ${words.charging.download_months}</a></p>`
 }
 ${leftOut(frame, charging)}
 ${asked.month && !frame.is_signatory ? sessionsOf(frame, charging, asked.month, asked.page) : ""}`,
@@ -64,7 +65,7 @@ ${page > 1 ? html`<a href="${at(page - 1)}">${words.newer}</a>` : ""}${has_more 
 </nav>`
     : ""
 }
-<p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year), month })}">${words.download_sessions}</a></p>`
+<p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year), month })}">${icon("csv")} ${words.download_sessions}</a></p>`
 }</section>`;
 }
 

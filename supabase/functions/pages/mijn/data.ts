@@ -105,11 +105,11 @@ export function dataCsv(frame: MijnFrame, data: OwnData): string {
 
 function meaning(
   frame: MijnFrame,
-  { accounts, managed_alone, lost_kwh, month, month_kwh, balance_eur, kept_until }: End,
+  { accounts, mandated, managed_alone, lost_kwh, month, month_kwh, balance_eur, kept_until }: End,
 ): string[] {
   const words = WORDS[frame.locale].data;
   return [
-    ...(accounts > 0 ? [words.mandate_ends] : []),
+    ...(mandated ? [words.mandate_ends] : []),
     ...(month_kwh > 0
       ? [frame.words.withdrawal.means.lost(inKwh(month_kwh, frame.locale), longMonth(month, frame.words))]
       : []),

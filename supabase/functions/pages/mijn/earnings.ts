@@ -1,8 +1,11 @@
-import { inEuro } from "#shared/domain/mail/notices.ts";
+import { inEuro, inKwh } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { chip } from "../kit/parts/chip.ts";
+import { figure } from "../kit/parts/figure.ts";
+import { rowList } from "../kit/parts/rows.ts";
 import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
@@ -38,15 +41,11 @@ ${
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
-${
-  payouts.length === 0
-    ? html`<p>${words.nothing_paid(year)}</p>`
-    : html`<ul>${payouts.map((payout) => html`<li>${payoutLink(frame, payout)}</li>`)}</ul>`
-}
+${payouts.length === 0 ? html`<p>${words.nothing_paid(year)}</p>` : payoutRows(frame, payouts)}
 ${yearOverviews(frame, earnings)}
-${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}` : ""}
-<h2>${words.fee}</h2>
-${fees(frame, accounts)}`,
+<div class="beside">${accounts.length > 0 ? html`<section><h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}</section>` : ""}
+<section><h2>${words.fee}</h2>
+${fees(frame, accounts)}</section></div>`,
   });
 }
 
@@ -62,12 +61,25 @@ function fees(frame: MijnFrame, accounts: readonly Account[]): Html {
   return html`<ul>${known.map(({ name, fee }) => html`<li>${name}: ${fee}%</li>`)}</ul><p>${words.fee_differs}</p>`;
 }
 
-function payoutLink(frame: MijnFrame, { paid_on, amount_eur, ...of }: Payout): Html {
+/** Payments as rows: for which quarters and kWh, when, how much, and the document. */
+export function payoutRows(frame: MijnFrame, payouts: readonly Payout[]): Html {
   const words = WORDS[frame.locale].earnings;
-  const said = [inEuro(amount_eur, frame.locale), longDate(paid_on, frame.words)] as const;
-  return of.part_id === null
-    ? html`<a class="link" href="${frame.to(`/statement/${of.line_id}`)}">${words.payout(...said)}</a>`
-    : html`<a class="link" href="${frame.to(`/settlement/${of.part_id}`)}">${words.payout_via(...said, of.cpo)}</a>`;
+  const name = (first: string) => words.quarter_name(String((Number(first.slice(5, 7)) + 2) / 3), first.slice(0, 4));
+  return rowList(
+    payouts.map(({ paid_on, amount_eur, quarters, kwh, ...of }) => ({
+      href: frame.to(of.part_id === null ? `/statement/${of.line_id}` : `/settlement/${of.part_id}`),
+      what: quarters.length > 0 ? new Intl.ListFormat(frame.locale).format(quarters.map(name)) : words.payment,
+      when: [
+        longDate(paid_on, frame.words),
+        ...(kwh > 0 ? [inKwh(kwh, frame.locale)] : []),
+        ...(of.cpo ? [words.paid_to(of.cpo)] : []),
+      ].join(" · "),
+      amount: inEuro(amount_eur, frame.locale),
+      chip: chip("done", WORDS[frame.locale].overview.kinds.paid),
+      opens: "pdf",
+      as: words.pdf,
+    })),
+  );
 }
 
 /** A document for each year that is over; with several accounts, of each of them. */
@@ -79,7 +91,7 @@ function yearOverviews(frame: MijnFrame, { accounts, overviews }: Earnings): Htm
     return accounts.length > 1 && account ? account.connections.map(addressOf).join("; ") : null;
   };
   return html`<h2>${words.overviews}</h2>
-<ul>${overviews.map(({ account_id, year }) => html`<li><a class="link" href="${frame.to(`/overview/${account_id}/${year}`)}">${words.overview(year, name(account_id))}</a></li>`)}</ul>`;
+${rowList(overviews.map(({ account_id, year }) => ({ href: frame.to(`/overview/${account_id}/${year}`), what: words.overview(year, name(account_id)), opens: "pdf", as: words.pdf })))}`;
 }
 
 /** Euro, and that some of them are an estimate; null where there are none. */
@@ -99,7 +111,11 @@ function broughtBy(frame: MijnFrame, { year, quarters, accounts }: Earnings, via
   const parts = [paid, waits, estimated].flatMap((euro, kind) =>
     euro > 0 ? `${inEuro(euro, frame.locale)} ${kinds[kind]}` : [],
   );
-  return html`<p class="amount"><strong>${all}</strong> ${via ? words.brought_net(year) : words.brought(year)}<br><span class="quiet">${[...parts, ...(unknown ? [overview.unknown_rest] : [])].join(", ")}</span></p>`;
+  return figure(
+    all,
+    via ? words.brought_net(year) : words.brought(year),
+    [...parts, ...(unknown ? [overview.unknown_rest] : [])].join(", "),
+  );
 }
 
 /** What the year may bring in all, in euro where a price is known. */
@@ -113,7 +129,14 @@ function forecast(
   return html`<p>${words.forecast(inNumbers(frame, forecast_ere), year, euro?.replace(/[.,]00$/, "") ?? null)}</p>`;
 }
 
-function quarterTable(frame: MijnFrame, { position, quarters }: Earnings, via: boolean): Html {
+/** How a quarter stands; one that is sold as the chart says it: on its way, or still to be paid. */
+function statusOf(frame: MijnFrame, accounts: readonly Account[], status: keyof typeof CHIPS): Html {
+  const words = WORDS[frame.locale].earnings.status;
+  return chip(CHIPS[status], status === "sold" ? kindsOf(frame, accounts)[1] : words[status]);
+}
+const CHIPS = { open: "quiet", closed: "way", empty: "quiet", sold: "way", paid: "done" } as const;
+
+function quarterTable(frame: MijnFrame, { position, quarters, accounts }: Earnings, via: boolean): Html {
   const { earnings: words, overview, months } = WORDS[frame.locale];
   const kwhAndEre = (kwh: number, ere: number) =>
     html`${inNumbers(frame, kwh)}<small>${overview.ere(inNumbers(frame, ere, 2))}</small>`;
@@ -131,7 +154,7 @@ function quarterTable(frame: MijnFrame, { position, quarters }: Earnings, via: b
       );
       const by = price_per_ere === null ? overview.kinds.estimated : words.price(inEuro(price_per_ere, frame.locale));
       return [
-        html`${words.in_year(number)}<small>${words.status[status === "closed" && kwh === 0 ? "empty" : status]}</small>`,
+        html`${words.in_year(number)}<small>${statusOf(frame, accounts, status === "closed" && kwh === 0 ? "empty" : status)}</small>`,
         kwhAndEre(kwh, ere_credits),
         euro && html`${euro}<small>${by}</small>`,
       ];

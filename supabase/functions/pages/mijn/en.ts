@@ -1,9 +1,10 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { MijnWords } from "./nl.ts";
 
 export const en: MijnWords = {
   sign_in: {
     why: (service) => `Here you see what you charge, what it earns and what ${service} still needs from you.`,
-    which: "Use the e-mail address at which you receive our mail.",
+    which: "Use the e-⁠mail address at which you receive our mail.",
     signatory:
       "Did you sign a mandate through your charging company? Then sign in with a code. You need no account for that.",
   },
@@ -74,6 +75,7 @@ export const en: MijnWords = {
     estimate_computed: (ere, price, fee, net) =>
       `Estimated: ${ere} ERE that are not sold yet × ${price}, the latest average price. Our service costs ${fee}% of that. About ${net} is left. The price may go up or down.`,
     ere_hint: "1 ERE is 1 kg of CO2 that is not emitted. Oil companies buy them.",
+    payments: "Payments",
     by_quarter: "Euro by quarter",
     kinds: {
       paid: "paid",
@@ -82,8 +84,7 @@ export const en: MijnWords = {
       sent: "on its way",
       estimated: "estimated",
     },
-    below: "(kWh beneath)",
-    plot: (waits) => `Euro by quarter: paid, ${waits} and estimated, with the kWh that count beneath`,
+    plot: (waits) => `Euro by quarter: paid, ${waits} and estimated`,
     plot_total: (total) => `${total} together.`,
     quarter_short: (quarter, year) => `Q${quarter} '${year}`,
     earlier: (year) => `Before ${year}`,
@@ -200,7 +201,6 @@ export const en: MijnWords = {
       open: "in progress",
       closed: "being registered",
       empty: "nothing that counts",
-      sold: "sold",
       paid: "paid",
     },
     steps:
@@ -210,7 +210,9 @@ export const en: MijnWords = {
     forecast: (ere, year, euro) =>
       `If you go on like this, ${year} will bring about ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
     paid: (year) => `What we paid you in ${year}`,
-    payout: (amount, day) => `${amount} on ${day}: statement as PDF`,
+    payment: "Payment",
+    paid_to: (cpo) => `to ${cpo}`,
+    pdf: "pdf",
     nothing_paid: (year) => `Nothing was paid in ${year}.`,
     overviews: "Yearly overviews",
     overview: (year, which) => `Overview of ${year}${which ? `, ${which}` : ""} (PDF)`,
@@ -238,11 +240,10 @@ export const en: MijnWords = {
     via_iban: (last4) =>
       `We know your account that ends in ${last4}. We need it for your charging to count; we pay nothing to it.`,
     via_no_iban: (cpo) =>
-      `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${cpo ?? "your charging company"}.`,
+      `There is no account number of yours yet. Your charging counts only once we have it, although we pay nothing to it. Give it to ${ended(cpo ?? "your charging company")}`,
     net: "After our fee",
     paid_via: (cpo, year) => `What we paid ${cpo ?? "your charge-point operators"} for you in ${year}`,
     paid_any: (year) => `What we paid in ${year}`,
-    payout_via: (amount, day, cpo) => `${amount} to ${cpo} on ${day}: statement as PDF`,
     changed: (moment) =>
       `Your account number was changed. We have mailed you about it too. For your safety we transfer nothing to it for 48 hours: until ${moment}. After that we pay you on this number.`,
     fee: "What our service costs",
@@ -256,10 +257,10 @@ export const en: MijnWords = {
   account: {
     title: "Your account number",
     now: (last4, cpo) => `The money for what you charge at ${cpo} goes to the account that ends in ${last4}.`,
-    none: (cpo) => `We do not know yet where to send the money for what you charge at ${cpo}.`,
-    why_code: "To change your account number you need a code, which we will e-mail to you. That way we know it is you.",
+    none: (cpo) => `We do not know yet where to send the money for what you charge at ${ended(cpo)}`,
+    why_code: "To change your account number you need a code, which we will e-⁠mail to you. That way we know it is you.",
     iban: "IBAN",
-    hint: (cpo) => `For the money from what you charge at ${cpo}. For example NL91 ABNA 0417 1643 00`,
+    hint: (cpo) => `For the money from what you charge at ${ended(cpo)} For example NL91 ABNA 0417 1643 00`,
     wrong: "This is not a valid IBAN. Check the number",
     submit: "Change the account number",
     back: "No, go back",
@@ -317,9 +318,9 @@ export const en: MijnWords = {
     title: "Who sees what",
     nobody: "You do not share anything with a company.",
     with: (partner) => `You share with ${partner}`,
-    since: (partner, month) => `You came to us through ${partner}. From ${month} on, ${partner} sees:`,
+    since: (partner, month) => `You came to us through ${ended(partner)} From ${month} on, ${partner} sees:`,
     named: [
-      "your name, address, e-mail address and phone number",
+      "your name, address, e-⁠mail address and phone number",
       "how far along you are: mandate, registration and charger",
     ],
     unnamed: ["your town, without your name", "whether your mandate is in force, and which charger you have"],
@@ -328,7 +329,7 @@ export const en: MijnWords = {
     customer_of: (cpo) => `You are a customer of ${cpo}`,
     cpo_sees: (cpo) => `${cpo} registered you with us, and sees:`,
     cpo: [
-      "your name, e-mail address, address and EAN code",
+      "your name, e-⁠mail address, address and EAN code",
       "whether your mandate is in force, and the mandate itself",
       "which charger you have",
       "what you charge each month, because the company itself tells us",
@@ -343,7 +344,7 @@ export const en: MijnWords = {
     stop_title: (partner) => `Do you want to stop sharing with ${partner}?`,
     stop_means: (partner) => [
       `From now on ${partner} sees nothing about you any more.`,
-      `What you charged before this month still counts for the share of ${partner}. What you charge from now on does not.`,
+      `What you charged before this month still counts for the share of ${ended(partner)} What you charge from now on does not.`,
       "Your mandate stays in force, with the same percentage. You are paid as before.",
       "You cannot undo this yourself.",
     ],
@@ -396,6 +397,16 @@ export const en: MijnWords = {
     title: "Your chargers",
     none: "We know of no charger of yours yet.",
     status: "Status",
+    comes: "Data",
+    no_kwh: "no kWh received yet",
+    last_kwh: "Last kWh",
+    by: {
+      ocpp: "from the charger itself",
+      company: "through your charging company",
+      sandbox: "from the test service",
+    },
+    not_heard: "nothing heard yet",
+    connected_at: (clock) => `connected, ${clock}`,
     online: "connected",
     offline: "not connected",
     charging: (kwh, since) => `charging now: ${kwh} kWh since ${since}`,
@@ -529,7 +540,7 @@ export const en: MijnWords = {
     access_ends:
       "You can no longer sign in. Your tokens, and the apps you have given access, stop working. You no longer share anything.",
     managed_alone: (partner) =>
-      `You are the only one who manages ${partner} here. Invite a colleague first. If you do not, we are told that nobody manages it any more, and invite somebody else of ${partner}.`,
+      `You are the only one who manages ${partner} here. Invite a colleague first. If you do not, we are told that nobody manages it any more, and invite somebody else of ${ended(partner)}`,
     chargers_end: "Your chargers no longer connect to us.",
     paid: (euro) =>
       `We still pay you ${euro}, even where that is less than the usual minimum. If more comes in later, we pay that too.`,

@@ -8,7 +8,7 @@ import { WORDS } from "./words.ts";
 /** One of a person's own pages. */
 export function ownPage(frame: MijnFrame, section: Section, email: string, page: Page): Html {
   const words = WORDS[frame.locale];
-  return areaPage(frame, frame.sections, words.menu, section, words.signed_in(email), page);
+  return areaPage(frame, frame.sections, words.menu, section, { name: email, said: words.signed_in(email) }, page);
 }
 
 /** A button to the claim pages of an account, where what it says is done. */

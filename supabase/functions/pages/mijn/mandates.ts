@@ -2,6 +2,9 @@ import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts"
 import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { chip } from "../kit/parts/chip.ts";
+import { empty } from "../kit/parts/empty.ts";
+import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature } from "../kit/signature.ts";
 import { doneOf } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
@@ -18,12 +21,12 @@ export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Ma
   return ownPage(frame, "/mandate", email, {
     title: words.title,
     body: html`${doneOf(news === "withdrawn" ? words.withdrawn : undefined)}
-${accounts.map((account) => connectionsOf(frame, account))}
-${mandates.length === 0 ? html`<p>${words.none}</p>` : html`<h2>${words.documents}</h2>`}
+<div class="cards">${accounts.map((account) => connectionsOf(frame, account))}</div>
+${mandates.length === 0 ? empty("pdf", words.none) : html`<h2>${words.documents}</h2>`}
 ${mandates.map((signed) => {
   const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
   return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
-<p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${words.pdf}</a></p>
+<p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${icon("pdf")} ${words.pdf}</a></p>
 <details><summary>${words.read}</summary>
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, frame.words)}
@@ -38,16 +41,16 @@ function connectionsOf(frame: MijnFrame, account: Account): Html {
   const { account_id, draft_id, cpo, connections } = account;
   const renewable = connections.some(({ may_sign_again }) => may_sign_again);
   return html`${connections.map(
-    (connection) => html`<dl class="sheet">
+    (connection) => html`<div class="sheet"><dl>
 ${cpo ? html`<div><dt>${words.cpo}</dt><dd>${cpo}</dd></div>` : ""}
 <div><dt>${words.connection}</dt><dd>${addressOf(connection)}</dd></div>
 <div><dt>${words.ean}</dt><dd>${inGroups(connection.ean_code)}</dd></div>
 <div><dt>${words.status}</dt><dd>${statusOf(frame, connection)}</dd></div>
-<div><dt>${words.registration}</dt><dd>${words.registrations[connection.registration_status]}</dd></div>
+<div><dt>${words.registration}</dt><dd>${chip(REGISTRATIONS[connection.registration_status], words.registrations[connection.registration_status], { status: connection.registration_status })}</dd></div>
 </dl>
-${cpo && connection.may_sign_again ? renewButton(frame, account_id, connection.connection_id, words.renew) : ""}`,
-  )}
-${draft_id && renewable ? claimButton(frame, account_id, "/mandate", words.renew) : ""}`;
+${cpo && connection.may_sign_again ? renewButton(frame, account_id, connection.connection_id, words.renew) : ""}
+${draft_id && renewable && connection === connections.at(-1) ? claimButton(frame, account_id, "/mandate", words.renew) : ""}</div>`,
+  )}`;
 }
 
 function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }: Account): Html {
@@ -61,6 +64,15 @@ function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }
     ? html`<p class="quiet">${words.revoke_means}</p>${claimButton(frame, account_id, "/revoke", words.revoke, true)}`
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
 }
+
+const REGISTRATIONS = { concept: "quiet", ingediend: "way", goedgekeurd: "done", afgekeurd: "stopped" } as const;
+const MANDATES = {
+  pending: "yours",
+  signed: "done",
+  expired: "stopped",
+  revoked: "stopped",
+  declined: "quiet",
+} as const;
 
 /** An account among others: its CPO and addresses. */
 export const nameOf = ({ cpo, connections }: Account) =>
@@ -82,5 +94,6 @@ function statusOf(frame: MijnFrame, { mandate_status, valid_until, renewed_until
   const words = WORDS[frame.locale].mandate;
   const day = (date: string | null) => (date ? longDate(date, frame.words) : "");
   const status = words.statuses[mandate_status];
-  return html`${typeof status === "function" ? status(day(valid_until)) : status}${renewed_until ? html`<small>${words.renewed(day(renewed_until))}</small>` : ""}`;
+  const word = typeof status === "function" ? status(day(valid_until)) : status;
+  return html`${chip(MANDATES[mandate_status], word)}${renewed_until ? html`<small>${words.renewed(day(renewed_until))}</small>` : ""}`;
 }

@@ -120,6 +120,20 @@ const LeftOut = z.object({
 });
 export type LeftOut = z.output<typeof LeftOut>;
 
+/** Of the quarters by their first day; none of a payment that no month explains. */
+const Paid = z.object({
+  paid_on: z.string(),
+  amount_eur: z.number(),
+  quarters: z.array(z.string()),
+  kwh: z.number(),
+});
+/** Paid to the person; or to the CPO that settles with them, whose name it then has. */
+const Payout = z.union([
+  Paid.extend({ line_id: z.string(), part_id: z.null(), cpo: z.null() }),
+  Paid.extend({ line_id: z.null(), part_id: z.string(), cpo: z.string() }),
+]);
+export type Payout = z.output<typeof Payout>;
+
 const Overview = z.object({
   email: z.string(),
   name: z.string().nullable(),
@@ -135,6 +149,7 @@ const Overview = z.object({
     all_eur: z.number(),
     debts: z.array(z.object({ eur: z.number(), unsold: z.array(Unsold) })),
   }),
+  payouts: z.array(Payout),
   /** What one of the accounts was told before signing; null without accounts. */
   offer: Offer.nullable(),
   progress: z.record(z.string(), Progress),
@@ -155,25 +170,6 @@ const Charging = z.object({
   has_more: z.boolean(),
 });
 export type Charging = z.output<typeof Charging>;
-
-/** Paid to the person; or to the CPO that settles with them, whose name it then has. */
-const Payout = z.union([
-  z.object({
-    paid_on: z.string(),
-    amount_eur: z.number(),
-    line_id: z.string(),
-    part_id: z.null(),
-    cpo: z.null(),
-  }),
-  z.object({
-    paid_on: z.string(),
-    amount_eur: z.number(),
-    line_id: z.null(),
-    part_id: z.string(),
-    cpo: z.string(),
-  }),
-]);
-export type Payout = z.output<typeof Payout>;
 
 const Earnings = z.object({
   email: z.string(),
@@ -226,6 +222,8 @@ const Chargers = z.object({
   email: z.string(),
   accounts: z.array(Account),
   chargers: z.array(Charger),
+  /** When the last kWh of a charger came, and from which source. */
+  delivered: z.record(z.string(), z.object({ at: z.string(), source: z.string() })),
   mid_unknown: z.array(z.string()),
   model_unknown: z.array(z.string()),
   serial_unknown: z.array(z.string()),

@@ -1,8 +1,9 @@
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { bars } from "../kit/bars.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { typicalYield } from "../kit/offer.ts";
+import { chart } from "../kit/parts/chart.ts";
+import { figure, figures } from "../kit/parts/figure.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Account, Earned, Overview, Unsold } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
@@ -62,22 +63,32 @@ export function money(frame: MijnFrame, overview: Overview): Html {
     debt > 0 ? words.debt(euro(debt)) : null,
     unknown ? words.unknown_rest : null,
   ].filter((part) => part !== null);
-  const because = (toCome || debt > 0) && why.length > 0 ? html`<small>${why.join(", ")}</small>` : "";
+  const because = (toCome || debt > 0) && why.length > 0 ? why.join(", ") : null;
   // a new year begins with what there was before
   const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
   const before = since && paid.all_eur > paid.year_eur;
   const large =
     paid.all_eur > 0
-      ? html`<p class="amount"><strong>${euro(shown)}</strong> ${by === "we" ? words.got(since) : by === "both" ? words.got_any(since) : words.got_via(by.cpo, since)}${before ? html`<br><span class="quiet">${words.got_ever(euro(paid.all_eur))}</span>` : ""}</p>`
+      ? figure(
+          euro(shown),
+          by === "we" ? words.got(since) : by === "both" ? words.got_any(since) : words.got_via(by.cpo, since),
+          before ? words.got_ever(euro(paid.all_eur)) : null,
+        )
       : toCome
-        ? html`<p class="amount"><strong>${toCome}</strong> ${by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo)}</p>`
+        ? figure(toCome, by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo))
         : "";
   return html`<div class="money">
 ${large}
-<dl class="figures">
-${paid.all_eur > 0 || !toCome ? html`<div><dt>${words.expected}</dt><dd>${toCome ?? (unknown ? words.unknown : euro(0))}${because}</dd></div>` : html`<div><dt>${words.so_far}</dt><dd>${euro(0)}</dd></div>`}
-<div><dt>${words.charged(year)}</dt><dd>${inNumbers(frame, charged_kwh)} kWh<small>${words.counted(inNumbers(frame, of("kwh")), inNumbers(frame, of("ere"), 2))}</small></dd></div>
-</dl>
+${figures([
+  paid.all_eur > 0 || !toCome
+    ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }
+    : { name: words.so_far, value: euro(0) },
+  {
+    name: words.charged(year),
+    value: `${inNumbers(frame, charged_kwh)} kWh`,
+    small: words.counted(inNumbers(frame, of("kwh")), inNumbers(frame, of("ere"), 2)),
+  },
+])}
 ${computed(frame, overview)}
 </div>`;
 }
@@ -127,7 +138,7 @@ export function kindsOf({ locale }: MijnFrame, accounts: readonly Account[]): re
 }
 
 /**
- * This year and, where something counted before it, the last one: euro by quarter in three kinds, the kWh beneath, and a table. What is
+ * This year and, where something counted before it, the last one: euro by quarter in three kinds, and a table. What is
  * still to come of earlier years is said beside the plot, because the figure above it has it.
  */
 export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overview): Html {
@@ -136,7 +147,6 @@ export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overvi
   const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
   const kinds = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
-  const short = new Intl.NumberFormat(frame.words.date_locale, { notation: "compact", maximumFractionDigits: 0 });
   const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {
     const [of, number] = [first + Math.floor(index / 4), (index % 4) + 1];
     const day = `${of}-${String(number * 3 - 2).padStart(2, "0")}-01`;
@@ -150,23 +160,22 @@ export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overvi
   const toCome = sum([earlier.waits, earlier.estimated]);
   const ofEarlier = (field: "kwh" | "ere") => before.reduce((all, quarter) => all + quarter[field], 0);
   const total = sum(all.flatMap(({ euros }) => euros));
-  const plot = bars({
-    id: "quarters",
-    title: words.plot(kinds[1]),
-    description: words.plot_total(euro(total)),
-    points: all.map(({ number, of, kwh, euros }) => ({
+  const last = all.findLastIndex(({ euros }) => sum(euros) > 0);
+  const plot = chart({
+    title: `${words.plot(kinds[1])}. ${words.plot_total(euro(total))}`,
+    points: all.map(({ number, of, kwh, ere, euros }) => ({
       short: words.quarter_short(number, of.slice(2)),
-      below: kwh >= 100_000 ? short.format(kwh) : kwh > 0 ? inNumbers(frame, kwh) : "–",
-      said: `${earnings.quarter_name(number, of)}: ${[...euros.flatMap((value, kind) => (value > 0 ? `${euro(value)} ${kinds[kind]}` : [])), `${inNumbers(frame, kwh)} kWh`].join(", ")}`,
+      value: sum(euros) > 0 ? inEuro(Math.round(sum(euros)), locale).replace(/[.,]00$/, "") : "–",
+      said: `${earnings.quarter_name(number, of)}: ${[...euros.flatMap((value, kind) => (value > 0 ? `${euro(value)} ${kinds[kind]}` : [])), `${inNumbers(frame, kwh)} kWh`, words.ere(inNumbers(frame, ere, 2))].join(", ")}`,
       values: euros,
     })),
-    format: (value) => inEuro(value, locale).replace(/[.,]00$/, ""),
+    ...(last < 0 ? {} : { chosen: last }),
   });
   return html`<section aria-labelledby="by-quarter"><h2 id="by-quarter">${words.by_quarter}</h2>
 ${
   total === 0
     ? html`<p>${words.unknown_why}</p>`
-    : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}<li>${words.below}</li></ul>
+    : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}</ul>
 ${plot}`
 }
 ${toCome > 0 ? html`<p>${words.of_earlier(first, `${earlier.estimated > 0 ? "± " : ""}${euro(toCome)}`)}</p>` : ""}
@@ -194,6 +203,5 @@ ${table(
       inNumbers(frame, kwh),
     ]),
 )}</details>
-<p><a class="link" href="${frame.to("/earnings")}">${words.more_money}</a></p>
 </section>`;
 }

@@ -1,7 +1,7 @@
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
+import { chartOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import type { IdleCharger, LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
@@ -14,20 +14,26 @@ function whole(year: number, months: readonly Month[]): Month[] {
   });
 }
 
-/** A year as twelve bars. The same numbers stand in monthTable(). */
+/** A year as twelve columns. The same numbers stand in monthTable(). */
 export function monthBars(frame: MijnFrame, year: number, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].months;
   const all = whole(year, months);
   const total = all.reduce((sum, { kwh }) => sum + kwh, 0);
   const most = all.reduce((best, month) => (month.kwh > best.kwh ? month : best));
-  return barsOfMonths(frame, {
-    id: "months",
-    title: words.title(year),
-    description:
-      total > 0 ? words.description(inNumbers(frame, total), longMonth(most.month, frame.words)) : words.none,
-    months: all.map(({ month, kwh }) => ({ day: month, value: kwh })),
-    unit: "kWh",
-  });
+  const said = total > 0 ? words.description(inNumbers(frame, total), longMonth(most.month, frame.words)) : words.none;
+  return chartOfMonths(
+    frame,
+    `${words.title(year)}. ${said}`,
+    all.map(({ month, kwh, sessions, ere_credits }) => ({
+      day: month,
+      value: kwh,
+      said: [
+        `${inNumbers(frame, kwh, Number.isInteger(kwh) ? 0 : 1)} kWh`,
+        ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${words.sessions.toLowerCase()}`]),
+        `${inNumbers(frame, ere_credits, 2)} ERE`,
+      ].join(", "),
+    })),
+  );
 }
 
 /** The months in which something was charged, each a link to its sessions where those are known: a CPO delivers totals. */

@@ -1,8 +1,10 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences of a customer's own pages in Dutch: the original. */
 export const nl = {
   sign_in: {
-    why: (service: string) => `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${service}.`,
-    which: "Log in met het e-mailadres waarop u onze mail krijgt.",
+    why: (service: string) =>
+      `Hier ziet u wat u laadt, wat het oplevert en wat er van u nodig is bij ${ended(service)}`,
+    which: "Log in met het e-⁠mailadres waarop u onze mail krijgt.",
     signatory:
       "Heeft u via uw laadpaalbedrijf een machtiging getekend? Log dan in met een code. U heeft daarvoor geen account nodig.",
   },
@@ -76,6 +78,7 @@ export const nl = {
     estimate_computed: (ere: string, price: string, fee: string, net: string) =>
       `Geschat: ${ere} ERE die nog niet zijn verkocht × ${price}, de laatste gemiddelde prijs. Daar gaat ${fee}% voor onze dienst af. Dan blijft er ongeveer ${net} over. De prijs kan hoger of lager worden.`,
     ere_hint: "1 ERE is 1 kg CO2 die minder wordt uitgestoten. Oliebedrijven kopen ze.",
+    payments: "Betalingen",
     by_quarter: "Euro per kwartaal",
     kinds: {
       paid: "betaald",
@@ -84,8 +87,7 @@ export const nl = {
       sent: "onderweg",
       estimated: "geschat",
     },
-    below: "(kWh eronder)",
-    plot: (waits: string) => `Euro per kwartaal: betaald, ${waits} en geschat, met daaronder de kWh die meetelt`,
+    plot: (waits: string) => `Euro per kwartaal: betaald, ${waits} en geschat`,
     plot_total: (total: string) => `Samen ${total}.`,
     quarter_short: (quarter: string, year: string) => `K${quarter} '${year}`,
     earlier: (year: number) => `Vóór ${year}`,
@@ -152,7 +154,7 @@ export const nl = {
     rejected_mid:
       "Uw registratie is afgekeurd, want wij weten nog niet of uw laadpaal een geijkte meter (MID) heeft. Heeft hij die, dan beoordelen wij uw registratie opnieuw.",
     silent: (names: string) =>
-      `Wij horen nog niets van ${names}. Vul het adres, de identiteit en het wachtwoord in de laadpaal in.`,
+      `Wij horen nog niets van ${ended(names)} Vul het adres, de identiteit en het wachtwoord in de laadpaal in.`,
     silent_action: "Verbind uw laadpaal",
     mid_waits: "Wij zoeken uit of uw laadpaal een geijkte meter (MID) heeft. U hoeft daarvoor niets te doen.",
     first_kwh:
@@ -210,8 +212,7 @@ export const nl = {
       open: "loopt nog",
       closed: "wordt ingeboekt",
       empty: "niets dat meetelt",
-      sold: "verkocht",
-      paid: "uitbetaald",
+      paid: "betaald",
     },
     steps:
       "Een kwartaal loopt, wordt daarna ingeboekt bij de overheid, dan verkocht en dan uitbetaald. Reken op enkele maanden.",
@@ -220,7 +221,9 @@ export const nl = {
     forecast: (ere: string, year: number, euro: string | null) =>
       `Gaat u zo door, dan komt u in ${year} uit op ongeveer ${euro ? `${euro} (${ere} ERE)` : `${ere} ERE`}.`,
     paid: (year: number) => `Wat wij u in ${year} hebben betaald`,
-    payout: (amount: string, day: string) => `${amount} op ${day}: overzicht als pdf`,
+    payment: "Betaling",
+    paid_to: (cpo: string) => `aan ${cpo}`,
+    pdf: "pdf",
     nothing_paid: (year: number) => `In ${year} is niets uitbetaald.`,
     overviews: "Jaaroverzichten",
     overview: (year: number, which: string | null) => `Jaaroverzicht ${year}${which ? `, ${which}` : ""} (pdf)`,
@@ -248,12 +251,11 @@ export const nl = {
     via_iban: (last4: string) =>
       `Van u is de rekening bekend die eindigt op ${last4}. Die moeten wij kennen om uw laadstroom te laten meetellen; wij betalen er niets naartoe.`,
     via_no_iban: (cpo: string | null) =>
-      `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${cpo ?? "uw laadpaalbedrijf"}.`,
+      `Er is nog geen rekeningnummer van u. Uw laadstroom telt pas mee als wij dat hebben, ook al betalen wij er niets naartoe. Geef het door aan ${ended(cpo ?? "uw laadpaalbedrijf")}`,
     net: "Na onze kosten",
     paid_via: (cpo: string | null, year: number) =>
       `Wat wij in ${year} voor u aan ${cpo ?? "uw laadpaalbeheerders"} hebben betaald`,
     paid_any: (year: number) => `Wat wij in ${year} hebben betaald`,
-    payout_via: (amount: string, day: string, cpo: string) => `${amount} aan ${cpo} op ${day}: overzicht als pdf`,
     changed: (moment: string) =>
       `Uw rekeningnummer is gewijzigd. Wij hebben u dat ook gemaild. Voor uw veiligheid maken wij er 48 uur niets naar over: tot ${moment}. Daarna betalen wij u op dit nummer.`,
     fee: "Wat onze dienst kost",
@@ -331,14 +333,14 @@ export const nl = {
     nobody: "U deelt niets met een bedrijf.",
     with: (partner: string) => `U deelt met ${partner}`,
     since: (partner: string, month: string) => `U kwam via ${partner} bij ons. Vanaf ${month} ziet ${partner}:`,
-    named: ["uw naam, adres, e-mailadres en telefoonnummer", "hoe ver u bent: machtiging, registratie en laadpaal"],
+    named: ["uw naam, adres, e-⁠mailadres en telefoonnummer", "hoe ver u bent: machtiging, registratie en laadpaal"],
     unnamed: ["uw woonplaats, zonder uw naam", "of uw machtiging geldt, en welke laadpaal u heeft"],
     sums: "wat al zijn klanten samen laden en opbrengen",
     not: (partner: string) => `${partner} ziet niet wanneer u laadt, en niet wat u verdient.`,
     customer_of: (cpo: string) => `U bent klant van ${cpo}`,
     cpo_sees: (cpo: string) => `${cpo} meldde u bij ons aan, en ziet:`,
     cpo: [
-      "uw naam, e-mailadres, adres en EAN-code",
+      "uw naam, e-⁠mailadres, adres en EAN-code",
       "of uw machtiging geldt, en de machtiging zelf",
       "welke laadpaal u heeft",
       "wat u per maand laadt, want dat geeft het bedrijf zelf aan ons door",
@@ -353,7 +355,7 @@ export const nl = {
     stop_title: (partner: string) => `Stopt u met delen met ${partner}?`,
     stop_means: (partner: string) => [
       `${partner} ziet vanaf nu niets meer van u.`,
-      `Wat u tot deze maand laadde, telt nog mee voor het aandeel van ${partner}. Wat u daarna laadt niet meer.`,
+      `Wat u tot deze maand laadde, telt nog mee voor het aandeel van ${ended(partner)} Wat u daarna laadt niet meer.`,
       "Uw machtiging blijft gelden, met hetzelfde percentage. U krijgt uw geld zoals altijd.",
       "U kunt dit niet zelf terugdraaien.",
     ],
@@ -406,6 +408,16 @@ export const nl = {
     title: "Uw laadpalen",
     none: "Wij kennen nog geen laadpaal van u.",
     status: "Verbinding",
+    comes: "Gegevens",
+    no_kwh: "nog geen kWh ontvangen",
+    last_kwh: "Laatste kWh",
+    by: {
+      ocpp: "van de laadpaal zelf",
+      company: "via uw laadpaalbedrijf",
+      sandbox: "uit de proefomgeving",
+    },
+    not_heard: "nog niets gehoord",
+    connected_at: (clock: string) => `verbonden, ${clock}`,
     online: "verbonden",
     offline: "niet verbonden",
     charging: (kwh: string, since: string) => `laadt nu: ${kwh} kWh sinds ${since}`,

@@ -1,6 +1,9 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { empty } from "../kit/parts/empty.ts";
+import { rowList } from "../kit/parts/rows.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
+import { payoutRows } from "./earnings.ts";
 import { ownPage } from "./frame.ts";
 import type { Overview } from "./model.ts";
 import { byQuarter, money } from "./money.ts";
@@ -22,13 +25,26 @@ export function overviewPage(frame: MijnFrame, overview: Overview): Html {
   // what a person must do stands before what they may look at
   return ownPage(frame, "", overview.email, {
     title: words.title(first || null),
-    body: html`${money(frame, overview)}
+    body: html`${progress.asks || !plot ? money(frame, overview) : html`<div class="beside">${money(frame, overview)}${plot}</div>`}
 ${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
-${progress.asks ? "" : plot}
-<section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
-${accounts.length === 0 ? html`<p>${words.no_account}</p>` : progress.shown}</section>
+<div class="beside"><section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
+${accounts.length === 0 ? empty("charger", words.no_account) : progress.shown}</section>
+${payments(frame, overview)}</div>
 ${progress.asks ? plot : ""}
 ${leftOut(frame, overview)}
-<p><a class="link" href="${frame.to("/charging")}">${frame.is_signatory ? words.more_months : words.more}</a></p>`,
+${rowList([
+  { href: frame.to("/charging"), what: frame.is_signatory ? words.more_months : words.more },
+  { href: frame.to("/earnings"), what: words.more_money },
+])}`,
   });
+}
+
+/** Payments that are shown; the page about money has all. */
+const NEWEST = 4;
+
+/** The newest payments of this year; nothing before the first. */
+function payments(frame: MijnFrame, { payouts }: Overview): Html {
+  if (payouts.length === 0) return html``;
+  return html`<section aria-labelledby="payments"><h2 id="payments">${WORDS[frame.locale].overview.payments}</h2>
+${payoutRows(frame, payouts.slice(0, NEWEST))}</section>`;
 }

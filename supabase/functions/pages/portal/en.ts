@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import { branding } from "./branding/en.ts";
 import { colleagues, invitation } from "./colleagues/en.ts";
 import { customer, customers } from "./customers/en.ts";
@@ -12,7 +13,7 @@ import { en as uploads } from "./uploads/en.ts";
 export const en: PortalWords = {
   sign_in: {
     why: (service) => `Here you see the customers you brought to ${service}, and what you earn from them.`,
-    which: "Sign in with the e-mail address at which you were invited.",
+    which: "Sign in with the e-⁠mail address at which you were invited.",
   },
   menu: {
     label: "Your pages",
@@ -25,10 +26,10 @@ export const en: PortalWords = {
     "/settings": "Settings",
   },
   range: (from, to, all) => `${from} to ${to} of ${all}`,
-  signed_in: (email, partner) => `You are signed in as ${email}, for ${partner}.`,
+  signed_in: (email, partner) => `You are signed in as ${email}, for ${ended(partner)}`,
   not_theirs: {
     title: "You do not manage a partner",
-    why: "You are signed in, but with this e-mail address you do not manage a partner, or no longer do. Ask a colleague to invite you, or sign in with another e-mail address.",
+    why: "You are signed in, but with this e-⁠mail address you do not manage a partner, or no longer do. Ask a colleague to invite you, or sign in with another e-⁠mail address.",
   },
 
   other_partner: {
@@ -48,6 +49,7 @@ export const en: PortalWords = {
     title: (partner) => `Overview of ${partner}`,
     attention: {
       title: "Needs your attention",
+      look: "Look",
       nothing: "Nothing at the moment.",
       conflict: (count, one) => `${count} ${one ? "sign-up is" : "sign-ups are"} already known to us`,
       draft_mail: (count, one) => `Our mail did not reach ${count} ${one ? "sign-up" : "sign-ups"}`,
@@ -87,14 +89,33 @@ export const en: PortalWords = {
         `± ${euro} is still to come: our estimate of the ERE that are not sold yet, at the latest average price.`,
       all: "All payouts and invoices",
     },
+    period: {
+      choose: "Choose a period",
+      month: "This month",
+      customers: "New customers",
+      charged: "Charged",
+      euro: "For you, estimated",
+      unknown: "not known yet",
+      unknown_why: "We know a price once ERE have been sold.",
+      at_least: (count) => `${count} or more`,
+      more: (value, than) => `${value} more than in all of ${than}`,
+      less: (value, than) => `${value} less than in all of ${than}`,
+      same: (than) => `As much as in all of ${than}`,
+    },
+    next: {
+      title: "Next payout",
+      none: "none yet",
+      none_why: "We pay your share once the ERE of a quarter have been sold.",
+      to: (last4) => `To the account that ends in ${last4}.`,
+    },
+    months_of: (year) => `By month in ${year}`,
+    months_said: (kwh, ere, count, one) => `${kwh} kWh, ${ere} ERE, ${count} ${one ? "customer" : "customers"} charged`,
     figures: "Figures",
     chargers: "Chargers",
     as_of: (moment: string) => `As of ${moment}.`,
-    this_month: "Charged this month",
     total: "Charged in total",
     ere: "ERE",
     ere_hint: "For the months a mandate covers.",
-    months: "By month",
     months_title: "Charged by your customers by month, in kWh",
     months_description: (total, most) => `${total} kWh in total, the most in ${most}.`,
     counting: "We are counting your figures for the first time. Come back in a minute.",

@@ -1,5 +1,6 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { chipLinks } from "../kit/parts/filter_bar.ts";
 import { inNumbers, type TableCell, table } from "../kit/signed_in_views.ts";
 import { pageLinks, rangeOf } from "./paging.ts";
 import type { PortalFrame, PortalRequest } from "./request.ts";
@@ -34,18 +35,23 @@ export function kindLinks<Row>(
   { here, label, kinds, rows, kindOf }: FileRows<Row>,
   { show }: RowsQuery,
 ): Html {
-  const link = (kind: Kind | null, name: string, of: readonly Row[]) =>
-    html`<a class="${kind ?? "all"}" href="${frame.to(here, kind ? { show: kind } : {})}#rows"${kind === show ? html` aria-current="page"` : ""}>${name} <strong>${inNumbers(frame, of.length)}</strong></a>`;
-  return html`<nav class="years kinds" aria-label="${label}">
-${link(null, WORDS[frame.locale].bring.table.all, rows)}
-${KINDS.map((kind) =>
-  link(
-    kind,
-    kinds[kind],
-    rows.filter((row) => kindOf(row) === kind),
-  ),
-)}
-</nav>`;
+  const link = (kind: Kind | null, name: string, of: readonly Row[]) => ({
+    href: `${frame.to(here, kind ? { show: kind } : {})}#rows`,
+    label: name,
+    count: inNumbers(frame, of.length),
+    on: kind === show,
+    kind: kind ?? "all",
+  });
+  return chipLinks(label, [
+    link(null, WORDS[frame.locale].bring.table.all, rows),
+    ...KINDS.map((kind) =>
+      link(
+        kind,
+        kinds[kind],
+        rows.filter((row) => kindOf(row) === kind),
+      ),
+    ),
+  ]);
 }
 
 /** A page of the rows, and where the others are. `what` is the head of what is said of a row. */

@@ -66,6 +66,15 @@ const Start = z.object({
   who: Who,
   /** Null until somebody has counted them: the first reader, or the worker where that reader's time ran out. */
   figures: Dashboard.nullable(),
+  /** Customers won in the year that was asked, else in this month, and in the one before; each counted up to 10,000. */
+  period: z.object({ won: z.number(), won_before: z.number() }),
+  /** What the share of new customers is, and the last average price of an ERE; null before the first. */
+  terms: z.object({
+    fee_pct: z.number(),
+    share_pct: z.number(),
+    price_per_ere_eur: z.number().nullable(),
+    iban_last4: z.string().nullable(),
+  }),
   payouts: z.array(Payout),
   attention: Attention,
 });

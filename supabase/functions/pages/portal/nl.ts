@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import { branding } from "./branding/nl.ts";
 import { colleagues, invitation } from "./colleagues/nl.ts";
 import { customer, customers } from "./customers/nl.ts";
@@ -11,7 +12,7 @@ import { nl as uploads } from "./uploads/nl.ts";
 export const nl = {
   sign_in: {
     why: (service: string) => `Hier ziet u de klanten die u bij ${service} heeft aangebracht, en wat dat u oplevert.`,
-    which: "Log in met het e-mailadres waarop u bent uitgenodigd.",
+    which: "Log in met het e-⁠mailadres waarop u bent uitgenodigd.",
   },
   menu: {
     label: "Uw pagina's",
@@ -24,10 +25,10 @@ export const nl = {
     "/settings": "Instellingen",
   },
   range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
-  signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${partner}.`,
+  signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${ended(partner)}`,
   not_theirs: {
     title: "U beheert geen partner",
-    why: "U bent ingelogd, maar met dit e-mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e-mailadres.",
+    why: "U bent ingelogd, maar met dit e-⁠mailadres beheert u geen partner, of niet meer. Vraag een collega om u uit te nodigen, of log in met een ander e-⁠mailadres.",
   },
 
   other_partner: {
@@ -48,6 +49,7 @@ export const nl = {
     title: (partner: string) => `Overzicht van ${partner}`,
     attention: {
       title: "Vraagt uw aandacht",
+      look: "Bekijk",
       nothing: "Niets op dit moment.",
       conflict: (count: string, one: boolean) =>
         `${count} ${one ? "aanmelding is" : "aanmeldingen zijn"} al bij ons bekend`,
@@ -95,14 +97,34 @@ export const nl = {
         `Er komt nog ± ${euro}: wij schatten dat met de ERE die nog niet verkocht zijn, tegen de laatste gemiddelde prijs.`,
       all: "Alle uitbetalingen en facturen",
     },
+    period: {
+      choose: "Kies een periode",
+      month: "Deze maand",
+      customers: "Nieuwe klanten",
+      charged: "Geladen",
+      euro: "Voor u, geschat",
+      unknown: "nog niet bekend",
+      unknown_why: "Zodra er ERE verkocht zijn, kennen wij een prijs.",
+      at_least: (count: string) => `${count} of meer`,
+      more: (value: string, than: string) => `${value} meer dan in heel ${than}`,
+      less: (value: string, than: string) => `${value} minder dan in heel ${than}`,
+      same: (than: string) => `Evenveel als in heel ${than}`,
+    },
+    next: {
+      title: "Volgende uitbetaling",
+      none: "nog geen",
+      none_why: "Wij betalen uw deel zodra de ERE van een kwartaal verkocht zijn.",
+      to: (last4: string) => `Op de rekening die eindigt op ${last4}.`,
+    },
+    months_of: (year: number) => `Per maand in ${year}`,
+    months_said: (kwh: string, ere: string, count: string, one: boolean) =>
+      `${kwh} kWh, ${ere} ERE, ${count} ${one ? "klant laadde" : "klanten laadden"}`,
     figures: "Cijfers",
     chargers: "Laadpalen",
     as_of: (moment: string) => `Stand van ${moment}.`,
-    this_month: "Geladen deze maand",
     total: "Geladen in totaal",
     ere: "ERE",
     ere_hint: "Van maanden die onder een machtiging vallen.",
-    months: "Per maand",
     months_title: "Geladen door uw klanten per maand, in kWh",
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
     counting: "Wij tellen uw cijfers voor het eerst. Kom over een minuut terug.",

@@ -1,36 +1,127 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { bars } from "../kit/bars.ts";
+import { dayOf } from "../kit/csv.ts";
 import { longMoment, longMonth } from "../kit/document.ts";
+import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
-import { barsOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
+import { chart } from "../kit/parts/chart.ts";
+import { chip } from "../kit/parts/chip.ts";
+import { empty } from "../kit/parts/empty.ts";
+import { figure, figures as tiles } from "../kit/parts/figure.ts";
+import { chipLinks } from "../kit/parts/filter_bar.ts";
+import { rowList } from "../kit/parts/rows.ts";
+import { chartOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import type { Payout } from "./payouts/model.ts";
 import { type PortalFrame, signedIn } from "./request.ts";
 import { WORDS } from "./words.ts";
 
-/** Months that are shown: a year. */
-const SHOWN = 12;
-
 type StartAndPayouts = Start & { payouts: Payout[] };
 
+/** What is summed up: a year, or this month where none was chosen. */
+type Period = { year: number | null; today: string };
+
 export const showStart = signedIn(async (request) => {
-  const start = await request.own("show_portal_start", { key: claimKey(request.environment) });
-  return request.page(startPage(request.frame, start));
+  const today = dayOf(request.environment.now().toISOString());
+  const [typed, last] = [Number(request.c.req.query("year")), Number(today.slice(0, 4))];
+  const year = Number.isInteger(typed) && typed >= FIRST_YEAR && typed <= last ? typed : null;
+  const asked = { key: claimKey(request.environment), ...(year ? { year } : {}) };
+  return request.page(startPage(request.frame, await request.own("show_portal_start", asked), { year, today }));
 });
 
-/** What a partner sees first: what needs attention, how far its customers are, what it earns, what they charge. */
-function startPage(frame: PortalFrame, { who, figures, payouts, attention }: StartAndPayouts): Html {
+/** ERE began in this year (private.first_delivery_month). */
+const FIRST_YEAR = 2026;
+
+/** What a partner sees first: this month, what needs attention, how far its customers are, what it earns, what they charge. */
+function startPage(frame: PortalFrame, start: StartAndPayouts, period: Period): Html {
+  const { who, figures, payouts, attention } = start;
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
-    body: html`${attentionTo(frame, attention)}
-<div class="beside">${figures ? funnel(frame, figures) : html`<p class="panel waits" role="status">${words.counting}</p>`}
+    body: html`${figures ? summary(frame, start, figures, period) : html`<p class="panel waits" role="status">${words.counting}</p>`}
+${attentionTo(frame, attention)}
+<div class="beside">${figures ? funnel(frame, figures) : ""}
 ${byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0)}</div>
-${figures ? allFigures(frame, figures) : ""}`,
+${figures ? allFigures(frame, figures, period) : ""}`,
   });
+}
+
+/** A period with what it brought, each beside the one before; and the next payout. */
+function summary(frame: PortalFrame, start: StartAndPayouts, { months }: Figures, { year, today }: Period): Html {
+  const { locale } = frame;
+  const { start: words } = WORDS[locale];
+  const { won, won_before } = start.period;
+  const [from, before] = year ? [String(year), String(year - 1)] : [today.slice(0, 7), monthBefore(today.slice(0, 7))];
+  const month = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
+  const name = year ? before : month.format(new Date(`${before}-01`));
+  const sumOf = (prefix: string, of: "kwh" | "ere_credits") =>
+    months.filter(({ month }) => month.startsWith(prefix)).reduce((all, each) => all + each[of], 0);
+  const change = (now: number, then: number, said: (value: number) => string) =>
+    now === then
+      ? now === 0
+        ? null
+        : words.period.same(name)
+      : now > then
+        ? words.period.more(said(now - then), name)
+        : words.period.less(said(then - now), name);
+  const many = (value: number) =>
+    value >= MOST ? words.period.at_least(inNumbers(frame, MOST)) : inNumbers(frame, value);
+  const kwh = (value: number) => `${inNumbers(frame, value)} kWh`;
+  const [now, then] = [shareOf(start, sumOf(from, "ere_credits")), shareOf(start, sumOf(before, "ere_credits"))];
+  const years = [...new Set([today.slice(0, 4), ...months.map(({ month }) => month.slice(0, 4))])].sort().reverse();
+  return html`${chipLinks(words.period.choose, [
+    { href: frame.to(""), label: words.period.month, on: year === null },
+    ...years.map((each) => ({ href: frame.to("", { year: each }), label: each, on: String(year) === each })),
+  ])}
+${tiles([
+  { name: words.period.customers, value: many(won), small: change(won, won_before, many) },
+  {
+    name: words.period.charged,
+    value: kwh(sumOf(from, "kwh")),
+    small: change(Math.round(sumOf(from, "kwh")), Math.round(sumOf(before, "kwh")), kwh),
+  },
+  now === null || then === null
+    ? { name: words.period.euro, value: words.period.unknown, small: words.period.unknown_why }
+    : {
+        name: words.period.euro,
+        value: `± ${inEuro(now, locale)}`,
+        small: change(now, then, (value) => inEuro(value, locale)),
+      },
+  nextPayout(frame, start),
+])}`;
+}
+
+/** Customers that are counted. */
+const MOST = 10_000;
+
+const monthBefore = (month: string): string => {
+  const [year = 0, number = 1] = month.split("-").map(Number);
+  return new Date(Date.UTC(year, number - 2)).toISOString().slice(0, 7);
+};
+
+/** Euro that ERE may bring the partner, by what it agrees with new customers; null before the first price. */
+function shareOf({ terms }: Start, ere: number): number | null {
+  const { fee_pct, share_pct, price_per_ere_eur } = terms;
+  return price_per_ere_eur === null
+    ? null
+    : estimateOf([ere, price_per_ere_eur, fee_pct / 100, share_pct / 100], 0).net;
+}
+
+/** What is paid next, when, and to which account. */
+function nextPayout(frame: PortalFrame, { payouts, terms: { iban_last4 } }: StartAndPayouts) {
+  const { start: words, payouts: paid } = WORDS[frame.locale];
+  const open = payouts.filter(({ status }) => status === "pending" || status === "approved" || status === "failed");
+  const sum = open.reduce((all, { partner_share_eur, vat_eur }) => all + partner_share_eur + vat_eur, 0);
+  const to = iban_last4 ? words.next.to(iban_last4) : paid.no_account;
+  if (sum <= 0) return { name: words.next.title, value: words.next.none, small: words.next.none_why };
+  const [status] = ["failed", "approved", "pending"].filter((each) => open.some((one) => one.status === each));
+  return {
+    name: words.next.title,
+    value: inEuro(sum, frame.locale),
+    small: `${paid.statuses[status as Payout["status"]]}. ${to}`,
+  };
 }
 
 /** From everybody who was signed up to those who signed and whose mandate holds, each step with its share of the first. */
@@ -65,44 +156,48 @@ function byQuarter(frame: PortalFrame, payouts: readonly Payout[], estimated: nu
   const shown = payouts.toSorted((one, other) => one.period.localeCompare(other.period)).slice(-QUARTERS);
   const total = shown.reduce((sum, { partner_share_eur }) => sum + partner_share_eur, 0);
   const euro = (value: number) => inEuro(value, frame.locale);
-  const toCome = estimated > 0 ? html`<span class="quiet">${quarters.to_come(euro(estimated))}</span>` : "";
+  const toCome = estimated > 0 ? quarters.to_come(euro(estimated)) : null;
   return html`<section aria-labelledby="by-quarter"><h2 id="by-quarter">${quarters.title}</h2>
 ${
   shown.length === 0
-    ? html`<p>${words.payouts.nothing}</p>${toCome && html`<p>${toCome}</p>`}`
-    : html`<p class="amount"><strong>${euro(total)}</strong> ${quarters.earned(shown.length)}${toCome && html`<br>${toCome}`}</p>
-${bars({
-  id: "quarters",
+    ? html`${empty("bank", words.payouts.nothing)}${toCome ? html`<p class="quiet">${toCome}</p>` : ""}`
+    : html`${figure(euro(total), quarters.earned(shown.length), toCome)}
+${chart({
   title: quarters.plot,
-  description: `${euro(total)} ${quarters.earned(shown.length)}`,
-  points: shown.map(({ period, status, partner_share_eur }) => {
+  points: shown.map(({ period, status, kwh, partner_share_eur }) => {
     const [year = "", quarter = ""] = period.split("-Q");
     return {
       short: words.payouts.quarter_short(quarter),
       below: year,
-      said: `${words.payouts.quarter_name(quarter, year)}: ${euro(partner_share_eur)}, ${words.payouts.statuses[status].toLowerCase()}`,
+      value: inEuro(partner_share_eur, frame.locale).replace(/[.,]00$/, ""),
+      said: `${words.payouts.quarter_name(quarter, year)}: ${euro(partner_share_eur)}, ${inNumbers(frame, kwh)} kWh, ${words.payouts.statuses[status].toLowerCase()}`,
       values: [Math.max(partner_share_eur, 0)],
     };
   }),
-  format: (value) => inEuro(value, frame.locale),
 })}
-<p><a class="link" href="${frame.to("/payouts")}">${quarters.all}</a></p>`
+${rowList([{ href: frame.to("/payouts"), what: quarters.all }])}`
 }</section>`;
 }
 
-function allFigures(frame: PortalFrame, figures: Figures): Html {
+function allFigures(frame: PortalFrame, figures: Figures, { year, today }: Period): Html {
   const words = WORDS[frame.locale].start;
   const count = (value: number) => inNumbers(frame, value);
-  return html`<section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
-<dl class="figures">
-<div><dt>${words.this_month}</dt><dd>${count(figures.kwh_this_month)} kWh</dd></div>
-<div><dt>${words.total}</dt><dd>${count(figures.kwh_total)} kWh</dd></div>
-<div><dt>${words.ere}</dt><dd>${inNumbers(frame, figures.ere_estimated, 2)}<small>${words.ere_hint}</small></dd></div>
-<div><dt>${words.chargers}</dt><dd>${count(figures.chargers_total)}</dd></div>
-</dl>
-<p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p></section>
-<section aria-labelledby="by-month"><h2 id="by-month">${words.months}</h2>
-${figures.months.length === 0 ? html`<p>${words.no_months}</p>` : byMonth(frame, figures.months.slice(0, SHOWN).reverse())}</section>`;
+  const shown = year ?? Number(today.slice(0, 4));
+  const until = String(shown) === today.slice(0, 4) ? Number(today.slice(5, 7)) : 12;
+  const months = Array.from({ length: until }, (_, index): Month => {
+    const month = `${shown}-${String(index + 1).padStart(2, "0")}`;
+    const none = { month, kwh: 0, ere_credits: 0, active_customers: 0 };
+    return figures.months.find((known) => known.month === month) ?? none;
+  });
+  return html`<section aria-labelledby="by-month"><h2 id="by-month">${words.months_of(shown)}</h2>
+${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months) : byMonth(frame, months)}</section>
+<section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
+${tiles([
+  { name: words.total, value: `${count(figures.kwh_total)} kWh` },
+  { name: words.ere, value: inNumbers(frame, figures.ere_estimated, 2), small: words.ere_hint },
+  { name: words.chargers, value: count(figures.chargers_total) },
+])}
+<p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p></section>`;
 }
 
 /** Each thing with where it is dealt with; that there is nothing is said too. */
@@ -135,32 +230,40 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...(drafts.all ? [] : [words.attention.newest_drafts(count(drafts.examined))]),
     ...(customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
-  return html`<section aria-labelledby="attention"><h2 class="first" id="attention">${words.attention.title}</h2>
-${lines.length === 0 ? html`<p>${words.attention.nothing}</p>` : html`<ul class="attention">${lines.map(({ text, href }) => html`<li><a href="${href}">${text}</a></li>`)}</ul>`}
+  return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
+${lines.length === 0 ? html`<p>${chip("done", words.attention.nothing)}</p>` : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}
 ${partly.map((line) => html`<p class="quiet">${line}</p>`)}</section>`;
 }
 
-/** The last months as bars, and the same numbers as a table. */
+/** The months of a year as columns, and the same numbers as a table. */
 function byMonth(frame: PortalFrame, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].start;
-  const dayOf = ({ month }: Month) => `${month}-01`;
+  const firstOf = ({ month }: Month) => `${month}-01`;
   const total = months.reduce((sum, { kwh }) => sum + kwh, 0);
   const most = months.reduce((best, month) => (month.kwh > best.kwh ? month : best));
-  return html`${barsOfMonths(frame, {
-    id: "months",
-    title: words.months_title,
-    description: words.months_description(inNumbers(frame, total), longMonth(dayOf(most), frame.words)),
-    months: months.map((month) => ({ day: dayOf(month), value: month.kwh })),
-    unit: "kWh",
-  })}
+  return html`${chartOfMonths(
+    frame,
+    `${words.months_title}. ${words.months_description(inNumbers(frame, total), longMonth(firstOf(most), frame.words))}`,
+    months.map((month) => ({
+      day: firstOf(month),
+      value: month.kwh,
+      said: words.months_said(
+        inNumbers(frame, month.kwh),
+        inNumbers(frame, month.ere_credits, 2),
+        inNumbers(frame, month.active_customers),
+        month.active_customers === 1,
+      ),
+    })),
+  )}
 <details><summary>${words.table}</summary>
 ${table(
   words.table,
   [words.month, words.kwh, words.ere, words.active].map((name) => ({ name })),
   months
     .toReversed()
+    .filter(({ kwh }) => kwh > 0)
     .map((month) => [
-      longMonth(dayOf(month), frame.words),
+      longMonth(firstOf(month), frame.words),
       inNumbers(frame, month.kwh),
       inNumbers(frame, month.ere_credits, 2),
       inNumbers(frame, month.active_customers),

@@ -67,6 +67,26 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
+-- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
+-- up to 10,000. The index attributions_by_month has them.
+create function private.customers_won(year int) returns json
+language plpgsql stable
+as $$
+declare
+  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
+  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
+  before constant date    := (began - span)::date;
+  ended constant date     := (began + span)::date;
+begin
+  return json_build_object(
+    'won', (select count(*) from (select from core.attributions a
+                                   where a.partner_id = private.partner_id() and a.attached_month >= began
+                                       and a.attached_month < ended limit 10000) a),
+    'won_before', (select count(*) from (select from core.attributions a
+                                          where a.partner_id = private.partner_id() and a.attached_month >= before
+                                              and a.attached_month < began limit 10000) a));
+end $$;
+
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
@@ -78,6 +98,10 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'figures', private.partner_figures(partner),
+    'period', private.customers_won((query ->> 'year')::int),
+    'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
+                               'price_per_ere_eur', private.last_price(private.people_tenant()),
+                               'iban_last4', partner.iban_last4),
     'payouts', private.partner_payouts(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
@@ -95,8 +119,9 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key} to {who, figures, payouts, attention}, figures as GET '
-  '/partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. attention is {drafts, '
-  'customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
+  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
+  'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
+  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
+  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
   'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
   'wrong. mail_failed: those of them whom mail does not reach.';

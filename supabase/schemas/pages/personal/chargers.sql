@@ -77,6 +77,14 @@ begin
                       and h.ocpp_identity is not null and h.last_seen_at is not null);
   return json_build_object('email', (private.user_profile(private.user_id())).email, 'accounts', private.own_accounts(),
                            'chargers', private.own_chargers(),
+    'delivered', (select coalesce(json_object_agg(h.id, json_build_object('at', private.iso(s.at), 'source',
+                                                                          s.source)), '{}')
+                    from core.chargers h
+                    join lateral (select coalesce(s.ended_at, s.started_at) as at, s.source
+                                    from core.charging_sessions s
+                                   where s.partner_id = h.partner_id and s.charger_id = h.id and s.wh > 0
+                                   order by s.started_at desc, s.id limit 1) s on true
+                   where h.user_id = private.user_id() and h.status = 'active'),
     'mid_unknown', (select coalesce(json_agg(h.id), '[]') from core.chargers h where h.user_id = private.user_id()
                     and h.status = 'active' and h.mid_eligible is null),
     'model_unknown', unknown,
@@ -94,11 +102,12 @@ begin
                 where unknown <> '{}' and (m.mid_meter is not null or m.listed)));
 end $$;
 comment on function api.read_own_chargers(jsonb) is
-  'A person''s chargers, as their own pages show them: {email, accounts, chargers, mid_unknown, model_unknown, '
-  'serial_unknown, elsewhere, models}. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids '
-  'of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they have '
-  'a serial number. elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. '
-  'models: [{id, name}] to choose from.';
+  'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
+  'model_unknown, serial_unknown, elsewhere, models}. delivered: for each charger when its last kWh came, and from '
+  'which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
+  'connected and did not tell their model. serial_unknown: ids of chargers that count once they have a serial number. '
+  'elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. models: [{id, '
+  'name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -7,9 +7,9 @@ as $$ begin return (select coalesce(sum(private.balance(a.partner_id, 'EUR', 'cu
 comment on function private.own_balance() is
   'What this transaction''s person is still owed, in euro. Definer, because nobody reads the ledger.';
 
--- What closing the account means: {balance_eur, accounts, managed_alone, lost_kwh, month, month_kwh, iban_missing,
--- kept_until}. lost_kwh, of months before this one, would count if their registration were approved first. month_kwh,
--- of this month, is lost in any case.
+-- What closing the account means: {balance_eur, accounts, mandated, managed_alone, lost_kwh, month, month_kwh,
+-- iban_missing, kept_until}. mandated: a mandate still holds. lost_kwh, of months before this one, would count if their
+-- registration were approved first. month_kwh, of this month, is lost in any case.
 create function private.own_end() returns json
 language sql stable
 as $$
@@ -24,6 +24,11 @@ as $$
   select json_build_object(
     'balance_eur', private.own_balance(),
     'accounts', count(*),
+    'mandated', exists (
+      select from core.mandates m
+        join core.connections c on c.partner_id = m.partner_id and c.id = m.connection_id
+       where c.account_id in (select o.id from core.accounts o where o.user_id = private.user_id())
+           and m.status = 'signed' and m.lapsed_at is null and m.valid_until >= private.today()),
     'managed_alone', private.managed_alone(private.user_id()),
     'lost_kwh', (select lost_kwh from lost),
     'month', (select began from month),

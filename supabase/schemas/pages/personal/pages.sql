@@ -176,9 +176,11 @@ create function private.own_payouts(year int) returns json
 language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo,
-                                             'paid_on', private.dutch_day(l.paid_at),
-                                             'amount_eur', l.amount) order by l.arrival desc, l.part_id), '[]')
-    from (select case when d.line_id is not null then l.id end as id, d.part_id,
+                                             'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
+                                             'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
+                                             order by l.arrival desc, l.part_id), '[]')
+    from (select d.partner_id, d.account_id, d.line_id as paid_line,
+                 case when d.line_id is not null then l.id end as id, d.part_id,
           case when d.part_id is not null then p.name end as cpo,
                  l.paid_at, coalesce(t.amount, l.amount) as amount, l.arrival
             from private.own_account_rows() a
@@ -189,10 +191,20 @@ as $$
            where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
              and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
+    left join lateral (
+      select jsonb_agg(distinct date_trunc('quarter', r.period)::date) as quarters,
+             round(sum(s.ere / r.ere_per_kwh), 3) as kwh
+        from core.payout_parts p
+        join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
+        join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+        join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
+       where p.partner_id = l.partner_id and p.account_id = l.account_id and p.kind = 'customer'
+         and (p.line_id = l.paid_line or p.id = l.part_id)) m on true
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
-  'paid_on, amount_eur}]. A payment to the CPO that settles with them has a part_id and the CPO''s name, any other a '
+  'paid_on, amount_eur, quarters, kwh}]. quarters are those it was for, by their first day. A payment to the CPO that '
+  'settles with them has a part_id and the CPO''s name, any other a '
   'line_id. Definer, as private.own_accounts.';
 
 create function private.own_overviews() returns json
@@ -353,6 +365,7 @@ begin
                     from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
+    'payouts', private.own_payouts(year),
     'offer', (select private.offer(a.partner_id, a.payout_handler) from private.own_account_rows() a limit 1),
     'progress', private.own_progress(),
     'idle_chargers', private.own_idle_chargers(year),
@@ -360,7 +373,7 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, offer, progress, idle_chargers, '
+  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, payouts, offer, progress, idle_chargers, '
   'left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json

@@ -1,5 +1,5 @@
 import { readCsvText } from "#shared/domain/sheet/csv.ts";
-import { type Sheet, SheetError, withFewColumns } from "#shared/domain/sheet/model.ts";
+import { HEAD_ROWS, type Sheet, SheetError, withFewColumns } from "#shared/domain/sheet/model.ts";
 import { readSheet } from "#shared/domain/sheet/read_sheet.ts";
 import { COLUMNS, columnOf, namePartOf, type RawRow, suggestionFor } from "./rows.ts";
 
@@ -28,7 +28,7 @@ class NoEmailColumn extends Error {
   readonly wrong = "no_header";
 
   constructor() {
-    super("The first line must be a header with a column email, separated by commas or semicolons.");
+    super("None of the first 20 lines is a header with a column email, separated by commas or semicolons.");
   }
 }
 
@@ -48,7 +48,10 @@ export const readTableToShow = async (file: Uint8Array): Promise<Table> =>
 /** Reads the text of a CSV file. @throws {SheetError} */
 const readCsvTable = async (csv: string): Promise<Table> => tableOf(await readCsvText(csv, "utf-8", isColumn));
 
-function tableOf({ encoding, rows: [header, ...rows], more }: Sheet): Table {
+/** A title may stand above the header, which then is the first of the first 20 rows that names a column of e-mail addresses. */
+function tableOf({ encoding, rows: all, more }: Sheet): Table {
+  const at = all.slice(0, HEAD_ROWS).findIndex(({ cells }) => cells.some(({ text }) => columnOf(text) === "email"));
+  const [header, ...rows] = all.slice(Math.max(at, 0));
   return {
     encoding,
     header: (header?.cells ?? []).map(({ text }) => text),

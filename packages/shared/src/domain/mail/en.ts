@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { MailMessages } from "./nl.ts";
 
 export const en: MailMessages = {
@@ -12,7 +13,7 @@ export const en: MailMessages = {
   manager_invitation: {
     subject: (partner) => `Invitation to manage ${partner}`,
     lines: (invitedBy, partner, service) => [
-      `${invitedBy} invites you to manage ${partner} at ${service}. There you see the customers of ${partner} and what they earn, and you can change settings.`,
+      `${invitedBy} invites you to manage ${partner} at ${ended(service)} There you see the customers of ${partner} and what they earn, and you can change settings.`,
       "Open the link and type the code that we then mail you. You need no password.",
     ],
     button: "Accept the invitation",
@@ -30,11 +31,11 @@ export const en: MailMessages = {
     },
     removed: {
       subject: (partner) => `A manager of ${partner} was removed`,
-      line: (person, partner, by) => `${by} removed ${person}, who no longer manages ${partner}.`,
+      line: (person, partner, by) => `${by} removed ${person}, who no longer manages ${ended(partner)}`,
     },
     left: {
       subject: (partner) => `A manager of ${partner} has left`,
-      line: (person, partner, _by) => `${person} no longer manages ${partner}.`,
+      line: (person, partner, _by) => `${person} no longer manages ${ended(partner)}`,
     },
     alone: {
       subject: (partner) => `Nobody manages ${partner} any more`,
@@ -47,7 +48,7 @@ export const en: MailMessages = {
   },
   invitation_code: {
     lines: (service) => [
-      `You are accepting an invitation to manage a partner at ${service}. Type this code on the page:`,
+      `You are accepting an invitation to manage a partner at ${ended(service)} Type this code on the page:`,
     ],
   },
   mandate_link: {
@@ -91,7 +92,7 @@ export const en: MailMessages = {
   claim: {
     subject: (partner) => `${partner} has prepared your registration for ERE`,
     lines: (partner, service) => [
-      `Do you charge an electric car at your own charger? Then you avoid emissions, and that is worth a compensation: ERE. ${partner} has already prepared your registration with ${service}.`,
+      `Do you charge an electric car at your own charger? Then you avoid emissions, and that is worth a compensation: ERE. ${partner} has already prepared your registration with ${ended(service)}`,
       "You check your details, choose where the compensation goes and sign a mandate. It takes about five minutes.",
     ],
     button: "View your registration",
@@ -100,7 +101,7 @@ export const en: MailMessages = {
   reminder: {
     subject: (partner) => `Your registration for ERE with ${partner} is still waiting`,
     lines: (partner, service) => [
-      `Some time ago ${partner} prepared your registration with ${service}. With it you receive a compensation for the electricity you charge with at home or on your premises.`,
+      `Some time ago ${partner} prepared your registration with ${ended(service)} With it you receive a compensation for the electricity you charge with at home or on your premises.`,
       "Nothing happens without your mandate. Taking part takes about five minutes.",
     ],
     button: "Complete your registration",
@@ -113,7 +114,7 @@ export const en: MailMessages = {
   },
   sign_in: {
     subject: (partner) => `Your link to continue with ${partner}`,
-    lines: (partner) => [`With this link you continue your registration with ${partner}.`],
+    lines: (partner) => [`With this link you continue your registration with ${ended(partner)}`],
     button: "Continue",
     after: "The link works for 5 minutes and only once. Do not forward it.",
     unexpected: "Did you not ask for this link? Then there is nothing you need to do.",
@@ -123,7 +124,7 @@ export const en: MailMessages = {
     lines: (app, service) => [
       app
         ? `You are about to sign in to ${service}, because the app ${app} asks for access. Enter this code on the page:`
-        : `You are about to sign in to ${service}. Enter this code on the page:`,
+        : `You are about to sign in to ${ended(service)} Enter this code on the page:`,
     ],
     after: "The code works for 10 minutes. Give it to nobody: whoever has the code can sign in as you.",
     unexpected: "Did you not ask for this code? Then there is nothing you need to do.",
@@ -140,13 +141,13 @@ export const en: MailMessages = {
         `You opened the registration that ${partner} prepared for you. Enter this code on the page:`,
       ],
       sign: (partner) => [
-        `You are about to sign the mandate of your registration through ${partner}. Enter this code on the page:`,
+        `You are about to sign the mandate of your registration through ${ended(partner)} Enter this code on the page:`,
       ],
       iban: (partner) => [
-        `You are about to change the account number of your registration through ${partner}. Enter this code on the page:`,
+        `You are about to change the account number of your registration through ${ended(partner)} Enter this code on the page:`,
       ],
       revoke: (partner) => [
-        `You are about to withdraw the mandate of your registration through ${partner}. Enter this code on the page:`,
+        `You are about to withdraw the mandate of your registration through ${ended(partner)} Enter this code on the page:`,
       ],
     },
     after: {

@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences of every mail, in Dutch: the original. Written at B1 level, with "u". */
 export const nl = {
   lang: "nl",
@@ -11,7 +12,7 @@ export const nl = {
   manager_invitation: {
     subject: (partner: string) => `Uitnodiging om ${partner} te beheren`,
     lines: (invitedBy: string, partner: string, service: string) => [
-      `${invitedBy} nodigt u uit om ${partner} te beheren bij ${service}. U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
+      `${invitedBy} nodigt u uit om ${partner} te beheren bij ${ended(service)} U ziet daar de klanten van ${partner}, en wat het oplevert, en u kunt instellingen wijzigen.`,
       "Open de link en vul de code in die wij u dan mailen. Een wachtwoord heeft u niet nodig.",
     ],
     button: "Neem de uitnodiging aan",
@@ -57,7 +58,7 @@ export const nl = {
   mandate_link: {
     subject: (partner: string) => `${partner} vraagt uw machtiging voor uw laadstroom`,
     lines: (partner: string, service: string) => [
-      `${partner} wil de stroom die u thuis of op uw terrein laadt, laten registreren als emissiereductie (ERE). Dat doet ${service}. Daarvoor is uw machtiging nodig.`,
+      `${partner} wil de stroom die u thuis of op uw terrein laadt, laten registreren als emissiereductie (ERE). Dat doet ${ended(service)} Daarvoor is uw machtiging nodig.`,
       "U leest eerst wat u tekent. Daarna tekent u met uw naam en een code die wij u mailen. Dat duurt ongeveer drie minuten.",
     ],
     button: "Lees en onderteken",
@@ -119,7 +120,7 @@ export const nl = {
   },
   sign_in: {
     subject: (partner: string) => `Uw link om verder te gaan bij ${partner}`,
-    lines: (partner: string) => [`Met deze link gaat u verder met uw aanmelding bij ${partner}.`],
+    lines: (partner: string) => [`Met deze link gaat u verder met uw aanmelding bij ${ended(partner)}`],
     button: "Ga verder",
     after: "De link werkt 5 minuten en maar één keer. Stuur hem niet door.",
     unexpected: "Heeft u deze link niet aangevraagd? Dan hoeft u niets te doen.",
@@ -129,7 +130,7 @@ export const nl = {
     lines: (app: string | null, service: string) => [
       app
         ? `U wilt inloggen bij ${service}, omdat de app ${app} om toegang vraagt. Vul deze code in op de pagina:`
-        : `U wilt inloggen bij ${service}. Vul deze code in op de pagina:`,
+        : `U wilt inloggen bij ${ended(service)} Vul deze code in op de pagina:`,
     ],
     after: "De code werkt 10 minuten. Geef hem aan niemand: wie de code heeft, kan inloggen als u.",
     unexpected: "Heeft u deze code niet aangevraagd? Dan hoeft u niets te doen.",

@@ -189,10 +189,10 @@ export function farewellLines(end: Farewell, locale: Locale): string[] {
   const { date_locale } = MANDATE_WORDS[locale];
   const kwh = (value: number) => inKwh(value, locale);
   const month = new Intl.DateTimeFormat(date_locale, { month: "long", year: "numeric", timeZone: "UTC" });
-  const { accounts, balance_eur, lost_kwh, month_kwh, kept_until } = end;
+  const { accounts, mandated, balance_eur, lost_kwh, month_kwh, kept_until } = end;
   return [
     words.access,
-    ...(accounts > 0 ? [words.mandate] : []),
+    ...(mandated ? [words.mandate] : []),
     ...(month_kwh > 0 ? [words.month(kwh(month_kwh), month.format(new Date(end.month)))] : []),
     ...(lost_kwh > 0 ? [words.lost(kwh(lost_kwh))] : []),
     ...(balance_eur > 0 ? [words.paid(inEuro(balance_eur, locale))] : accounts > 0 ? [words.paid_later] : []),
@@ -207,5 +207,6 @@ export const inKwh = (kwh: number, locale: Locale): string =>
 /** An amount as people write it: € 12,34 or €12.34. */
 export function inEuro(amount: number, locale: Locale): string {
   const { date_locale } = MANDATE_WORDS[locale];
-  return new Intl.NumberFormat(date_locale, { style: "currency", currency: "EUR" }).format(amount);
+  const euro = new Intl.NumberFormat(date_locale, { style: "currency", currency: "EUR" }).format(Math.abs(amount));
+  return amount < 0 ? `\u2212 ${euro}` : euro;
 }

@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { BrandingWords } from "./nl.ts";
 
 /** The sentences of the page about a partner's brand in English. */
@@ -31,14 +32,14 @@ export const branding: BrandingWords = {
     reply_to: "Address for replies",
   },
   hints: {
-    display_name: (name) => `As your customers know you. Leave this empty for ${name}.`,
+    display_name: (name) => `As your customers know you. Leave this empty for ${ended(name)}`,
     primary_color: "A colour code such as #0b6b4f, from your house style. Leave this empty for our green.",
     reply_to: "Replies of customers to our mail go there.",
   },
   errors: {
     display_name: "Enter a name of at most 120 characters",
     primary_color: "A colour code looks like #0b6b4f",
-    reply_to: "Enter an e-mail address, such as name@company.com",
+    reply_to: "Enter an e-⁠mail address, such as name@company.com",
   },
   submit: "Save",
   try: "Preview first",

@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences of the page about a partner's brand in Dutch: the original. */
 export const branding = {
   title: "Huisstijl",
@@ -29,14 +30,14 @@ export const branding = {
     reply_to: "Adres voor antwoorden",
   },
   hints: {
-    display_name: (name: string) => `Zoals uw klanten u kennen. Laat u dit leeg, dan is het ${name}.`,
+    display_name: (name: string) => `Zoals uw klanten u kennen. Laat u dit leeg, dan is het ${ended(name)}`,
     primary_color: "Een kleurcode zoals #0b6b4f; die staat in uw huisstijl. Laat u dit leeg, dan is het ons groen.",
     reply_to: "Hier komt het aan als een klant op een mail antwoordt.",
   },
   errors: {
     display_name: "Vul een naam in van hoogstens 120 tekens",
     primary_color: "Een kleurcode ziet eruit als #0b6b4f",
-    reply_to: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
+    reply_to: "Vul een e-⁠mailadres in, zoals naam@bedrijf.nl",
   },
   submit: "Bewaar",
   try: "Bekijk eerst",

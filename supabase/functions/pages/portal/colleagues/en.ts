@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { ColleaguesWords, InvitationWords } from "./nl.ts";
 
 /** The sentences about colleagues, and about an invitation, in English. */
@@ -25,7 +26,7 @@ export const colleagues: ColleaguesWords = {
   hint: "Your colleague gets a mail with a link that works for seven days. Anyone invited before gets a new one; the old one then stops working.",
   submit: "Mail the invitation",
   errors: {
-    email: "Enter an e-mail address, such as name@company.com",
+    email: "Enter an e-⁠mail address, such as name@company.com",
     there: "This colleague can already sign in here",
     limit: "You have invited many colleagues today. Try again tomorrow",
   },
@@ -56,7 +57,7 @@ export const colleagues: ColleaguesWords = {
 
 export const invitation: InvitationWords = {
   title: (partner) => `Help manage ${partner}`,
-  invited: (partner, service) => `You are invited to manage ${partner} at ${service}.`,
+  invited: (partner, service) => `You are invited to manage ${partner} at ${ended(service)}`,
   for: (email) => `The invitation is for ${email}. We mail a code to that address, so that we know it is you.`,
   other:
     "Somebody is already signed in in this browser. If you continue, you will be signed in with the address of this invitation.",
@@ -67,7 +68,7 @@ export const invitation: InvitationWords = {
   accept: "Accept the invitation",
   used: {
     title: "This invitation has already been used",
-    text: "Was that you? Then sign in with the e-mail address at which you were invited.",
+    text: "Was that you? Then sign in with the e-⁠mail address at which you were invited.",
   },
   withdrawn: {
     title: "This invitation no longer works",
@@ -79,7 +80,7 @@ export const invitation: InvitationWords = {
   },
   elsewhere: {
     title: "You already manage another partner",
-    text: "With one e-mail address you can manage one partner. Ask for an invitation at another address, or stop managing the other partner first: then this invitation works after all.",
+    text: "With one e-⁠mail address you can manage one partner. Ask for an invitation at another address, or stop managing the other partner first: then this invitation works after all.",
   },
   sign_in: "To the sign-in page",
 };

@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 /** The sentences about colleagues, and about an invitation, in Dutch: the original. */
 export const colleagues = {
   title: "Collega's",
@@ -23,7 +24,7 @@ export const colleagues = {
   hint: "Uw collega krijgt een mail met een link die zeven dagen werkt. Wie al was uitgenodigd, krijgt een nieuwe; de oude werkt dan niet meer.",
   submit: "Mail de uitnodiging",
   errors: {
-    email: "Vul een e-mailadres in, zoals naam@bedrijf.nl",
+    email: "Vul een e-⁠mailadres in, zoals naam@bedrijf.nl",
     there: "Deze collega kan hier al inloggen",
     limit: "U heeft vandaag al veel collega's uitgenodigd. Probeer het morgen weer",
   },
@@ -54,7 +55,7 @@ export const colleagues = {
 
 export const invitation = {
   title: (partner: string) => `Help mee ${partner} te beheren`,
-  invited: (partner: string, service: string) => `U bent uitgenodigd om ${partner} te beheren bij ${service}.`,
+  invited: (partner: string, service: string) => `U bent uitgenodigd om ${partner} te beheren bij ${ended(service)}`,
   for: (email: string) =>
     `De uitnodiging is voor ${email}. Wij mailen daar een code naartoe, zodat wij weten dat u het bent.`,
   other:
@@ -66,7 +67,7 @@ export const invitation = {
   accept: "Neem de uitnodiging aan",
   used: {
     title: "Deze uitnodiging is al gebruikt",
-    text: "Was u dat zelf? Log dan in met het e-mailadres waarop u bent uitgenodigd.",
+    text: "Was u dat zelf? Log dan in met het e-⁠mailadres waarop u bent uitgenodigd.",
   },
   withdrawn: {
     title: "Deze uitnodiging werkt niet meer",
@@ -78,7 +79,7 @@ export const invitation = {
   },
   elsewhere: {
     title: "U beheert al een andere partner",
-    text: "Met één e-mailadres beheert u één partner. Vraag om een uitnodiging op een ander e-mailadres, of stop eerst met het beheren van de andere partner: dan werkt deze uitnodiging alsnog.",
+    text: "Met één e-⁠mailadres beheert u één partner. Vraag om een uitnodiging op een ander e-⁠mailadres, of stop eerst met het beheren van de andere partner: dan werkt deze uitnodiging alsnog.",
   },
   sign_in: "Naar het inloggen",
 };

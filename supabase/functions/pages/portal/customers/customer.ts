@@ -2,12 +2,14 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chip } from "../../kit/parts/chip.ts";
+import { secretBox } from "../../kit/parts/secret.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { chargerOf } from "./list.ts";
+import { chargerOf, registrationChip } from "./list.ts";
 import type { Customer, OneCustomer } from "./model.ts";
 
 /** One customer, as far as the partner may see them: what GET /partner/customers says, and the draft they came by. */
@@ -33,13 +35,13 @@ ${details([
 }
 <h2${isDisclosed ? "" : html` class="first"`}>${words.stands}</h2>
 ${details([
-  [list.mandate, customer.is_active ? list.signed : list.not_signed],
+  [list.mandate, customer.is_active ? chip("done", list.signed) : chip("stopped", list.not_signed)],
   [words.charger, chargerOf(frame, customer)],
   ...(isDisclosed
     ? [
         [
           list.registration,
-          customer.registration_status ? list.registrations[customer.registration_status] : words.unknown,
+          customer.registration_status ? registrationChip(frame, customer.registration_status) : words.unknown,
         ] as const,
       ]
     : [[list.city, customer.city ?? words.unknown] as const]),
@@ -53,7 +55,7 @@ ${details([
   [words.drafted, on(draft?.created_at ?? null)],
   [words.invited, on(draft?.invited_at ?? null)],
   [words.claimed, on(draft?.claimed_at ?? null)],
-  [words.code, html`<code data-copy>${customer.customer_ref}</code><small>${words.code_hint}</small>`],
+  [words.code, html`${secretBox(customer.customer_ref)}<small>${words.code_hint}</small>`],
 ])}
 <h2>${words.earns}</h2>
 <p>${words.fee(percent(frame, customer.effective_fee_pct), percent(frame, customer.partner_share_pct))}</p>

@@ -6,7 +6,8 @@ export const drafts: typeof draftsNl = {
   lead: "Those who have signed are listed under Customers too.",
   none: "You have not signed anybody up yet.",
   search: "Search",
-  search_hint: "By name, company, e-mail address, reference or town",
+  search_hint: "By name, company, e-⁠mail address, reference or town",
+  more_filters: "More choices",
   status: "Stage",
   any: "Any",
   needs: "Needs attention",
@@ -42,6 +43,7 @@ export const drafts: typeof draftsNl = {
   person: "Who",
   connection: "Connection",
   made: "Signed up on",
+  none_mailed: "We mailed none of them.",
   not_mailed: "Not mailed by us",
   until: "Open until",
   city: "Town",
@@ -61,17 +63,17 @@ export const drafts: typeof draftsNl = {
   },
   means: {
     invited: "The customer has not used the link yet.",
-    claimed: "The customer confirmed the e-mail address, but has not signed the mandate yet.",
+    claimed: "The customer confirmed the e-⁠mail address, but has not signed the mandate yet.",
     active: "The customer signed the mandate.",
-    conflict: "This sign-up cannot continue: its e-mail address or connection is registered with us in another way.",
+    conflict: "This sign-up cannot continue: its e-⁠mail address or connection is registered with us in another way.",
     expired:
       "The customer did not use the link within 60 days; it no longer works. You can sign the same customer up again.",
   },
   mail_failed: (day, why) =>
     `Our mail failed on ${day}: ${why}. Is the address wrong? Withdraw this sign-up and sign the customer up again. You can also pass the link on yourself.`,
   conflict_help: [
-    "Does the customer already have an account with us, with this e-mail address? Then they can continue there, and you need not do anything.",
-    "Is the connection (EAN) or the e-mail address wrong? Withdraw this sign-up, and sign the customer up again with the right details.",
+    "Does the customer already have an account with us, with this e-⁠mail address? Then they can continue there, and you need not do anything.",
+    "Is the connection (EAN) or the e-⁠mail address wrong? Withdraw this sign-up, and sign the customer up again with the right details.",
     "Has the customer just moved? Then the connection may still be in the name of the previous resident. Mail us, and we will look into it.",
   ],
   ean_short: {

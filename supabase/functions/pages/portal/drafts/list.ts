@@ -1,10 +1,13 @@
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { selectInput, textInput } from "../../kit/fields.ts";
+import { selectInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chip } from "../../kit/parts/chip.ts";
+import { empty } from "../../kit/parts/empty.ts";
+import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, newsOf, table } from "../../kit/signed_in_views.ts";
-import { onward } from "../../kit/views.ts";
+import { type Column, inNumbers, newsOf, type TableCell, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { pageLinks, rangeOf, waysOn } from "../paging.ts";
@@ -39,32 +42,31 @@ export function draftsPage(
   if (drafts.length === 0 && !filtered && !after && page === 1)
     return portalPage(frame, "/drafts", who, {
       title: words.title,
-      body: html`${told}<p>${words.none}</p>${onward(frame.to("/import"), WORDS[frame.locale].menu["/import"])}`,
+      body: html`${told}${empty("person", words.none, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] })}`,
     });
   const from = (page - 1) * PAGE;
   const to = (place: Record<string, string>) =>
     frame.to("/drafts", { ...asked, ...(after ? { after } : {}), ...place });
   return portalPage(frame, "/drafts", who, {
     title: words.title,
-    body: html`${told}<p>${words.lead}</p>
-${chips(frame, asked, counts)}
-${filterForm(frame, asked)}
-${
-  drafts.length === 0
-    ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
-    : html`<p class="quiet" role="status">${rangeOf(frame, from, drafts.length, total)}${after || more_after ? ` ${words.of_these}` : ""}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
+    body: html`${told}${choices(frame, asked, counts)}
+<div id="found">${
+      drafts.length === 0
+        ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
+        : html`<p class="quiet found-line" role="status">${rangeOf(frame, from, drafts.length, total)}${after || more_after ? ` ${words.of_these}` : ""}${drafts.every(({ invited_at }) => invited_at === null) ? `. ${words.none_mailed}` : ""}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
 ${draftTable(frame, drafts, asked, hereOf(asked, { after, page }), all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
 <div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
-}
+    }
 ${pageLinks(WORDS[frame.locale].bring.table, { at: page, pages: Math.ceil(total / PAGE) }, (page) => to({ page: String(page) }))}
 ${waysOn(words.pages, [
   ...(after ? [{ href: frame.to("/drafts", asked), label: words.first }] : []),
   ...(more_after ? [{ href: frame.to("/drafts", { ...asked, after: more_after }), label: words.go_on }] : []),
 ])}
-<p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${filtered ? words.download_found : words.download}</a></p>`,
+<p class="save"><a class="link" href="${frame.to("/drafts.csv", asked)}">${icon("csv")} ${filtered ? words.download_found : words.download}</a></p></div>
+<p class="quiet">${words.lead}</p>`,
   });
 }
 
@@ -81,32 +83,40 @@ function newsTold(frame: PortalFrame, news: URLSearchParams): string | undefined
   return told[news.get("news") ?? ""];
 }
 
-/** How many are at each stage; each count leads to them. */
-function chips(frame: PortalFrame, { status: chosen, ...others }: DraftQuery, counts: Drafts["counts"]): Html {
+/** How many are at each stage, each count leads to them; a field to look for somebody, and further choices. */
+function choices(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]): Html {
   const words = WORDS[frame.locale].drafts;
+  const { status: chosen, ...others } = asked;
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const chip = (status: DraftQuery["status"], label: string, count: number) =>
-    html`<a href="${frame.to("/drafts", { ...others, ...(status ? { status } : {}) })}"${status === chosen ? html` aria-current="page"` : ""}>${label} <strong>${inNumbers(frame, count)}</strong></a>`;
-  return html`<nav class="years kinds" aria-label="${words.status}">
-${chip(undefined, words.all, all)}
-${STATUSES.map((status) => chip(status, words.statuses[status], counts[status] ?? 0))}
-</nav>`;
-}
-
-function filterForm(frame: PortalFrame, asked: DraftQuery): Html {
-  const words = WORDS[frame.locale].drafts;
+  const choose = (status: DraftQuery["status"], label: string, count: number) => ({
+    href: frame.to("/drafts", { ...others, ...(status ? { status } : {}) }),
+    label,
+    count: inNumbers(frame, count),
+    on: status === chosen,
+  });
   const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
     of.map((value) => ({ value, label: names[value] }));
-  return html`<form method="get" action="${frame.to("/drafts")}" role="search">
-<input type="hidden" name="lang" value="${frame.locale}">
-${asked.status ? html`<input type="hidden" name="status" value="${asked.status}">` : ""}
-${textInput({ id: "q", label: words.search, hint: words.search_hint, value: asked.q ?? "", attributes: html` maxlength="254" autocomplete="off"` })}
-<div class="filters">
+  return html`<div class="top">${chipLinks(words.status, [
+    choose(undefined, words.all, all),
+    ...STATUSES.map((status) => choose(status, words.statuses[status], counts[status] ?? 0)),
+  ])}
+${filterBar({
+  action: frame.to("/drafts").split("?")[0] ?? "",
+  kept: { lang: frame.locale, status: chosen },
+  label: words.search,
+  hint: words.search_hint,
+  value: asked.q ?? "",
+  submit: words.search,
+  clear: Object.keys(asked).length > 0 ? { href: frame.to("/drafts"), label: words.clear } : undefined,
+  more: {
+    label: words.more_filters,
+    open: asked.needs !== undefined,
+    fields: html`<div class="filters">
 ${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: named(NEEDS, words.needs_are) })}
 ${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: named(SORTS, words.sorts) })}
-</div>
-<div class="actions"><button class="button">${words.search}</button>${Object.keys(asked).length > 0 ? html`<a class="link" href="${frame.to("/drafts")}">${words.clear}</a>` : ""}</div>
-</form>`;
+</div>`,
+  },
+})}</div>`;
 }
 
 function draftTable(
@@ -138,32 +148,39 @@ function draftTable(
         ...sortable(made, undefined),
         sort: { href: frame.to("/drafts", { ...asked, sort: "oldest" }), is: "descending" as const },
       };
+  const mixed = drafts.some(({ invited_at }) => invited_at !== null);
+  const columns: Column[] = [
+    sortable(person, "name"),
+    sortable(status, "status"),
+    { name: connection, text: true },
+    byDate,
+    sortable(until, "until"),
+    sortable(city, "city"),
+    { name: reference, text: true },
+  ];
+  const rows = drafts.map((draft): TableCell[] => {
+    const name = draft.name ?? draft.email;
+    return [
+      html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
+      chip(STATES[draft.status], words.statuses[draft.status], { status: draft.status }),
+      draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
+      html`${day(draft.created_at)}${draft.invited_at || !mixed ? "" : html`<small>${words.not_mailed}</small>`}`,
+      draft.status === "invited" ? day(draft.expires_at) : null,
+      draft.city,
+      draft.external_ref,
+    ];
+  });
+  // a column in which nobody has anything says nothing
+  const said = columns.map(({ sort }, at) => sort?.is || rows.some((row) => row[at] !== null));
   return table(
     words.table,
-    [
-      sortable(person, "name"),
-      sortable(status, "status"),
-      { name: connection, text: true },
-      byDate,
-      sortable(until, "until"),
-      sortable(city, "city"),
-      { name: reference, text: true },
-    ],
-    drafts.map((draft) => {
-      const name = draft.name ?? draft.email;
-      return [
-        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
-        words.statuses[draft.status],
-        draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
-        html`${day(draft.created_at)}${draft.invited_at ? "" : html`<small>${words.not_mailed}</small>`}`,
-        draft.status === "invited" ? day(draft.expires_at) : null,
-        draft.city,
-        draft.external_ref,
-      ];
-    }),
+    columns.filter((_, at) => said[at]),
+    rows.map((row) => row.filter((_, at) => said[at])),
     { blocks: true },
   );
 }
+
+const STATES = { invited: "way", claimed: "way", active: "done", conflict: "yours", expired: "stopped" } as const;
 
 /** Where several drafts are withdrawn, and where in the list the reader was. */
 export const withdrawalOf = (frame: PortalFrame, here: Record<string, string>, draft_ids: readonly string[]): string =>

@@ -4,7 +4,8 @@ export const drafts = {
   lead: "Wie heeft getekend, staat ook bij uw klanten.",
   none: "U heeft nog niemand aangemeld.",
   search: "Zoek",
-  search_hint: "Op naam, bedrijf, e-mailadres, referentie of woonplaats",
+  search_hint: "Op naam, bedrijf, e-⁠mailadres, referentie of woonplaats",
+  more_filters: "Meer keuzes",
   status: "Stand",
   any: "Maakt niet uit",
   needs: "Vraagt aandacht",
@@ -40,6 +41,7 @@ export const drafts = {
   person: "Wie",
   connection: "Aansluiting",
   made: "Aangemeld op",
+  none_mailed: "Van hen is niemand door ons gemaild.",
   not_mailed: "Niet door ons gemaild",
   until: "Werkt tot",
   city: "Woonplaats",
@@ -59,18 +61,18 @@ export const drafts = {
   },
   means: {
     invited: "De klant heeft de link nog niet gebruikt.",
-    claimed: "De klant heeft het e-mailadres bevestigd, maar de machtiging nog niet getekend.",
+    claimed: "De klant heeft het e-⁠mailadres bevestigd, maar de machtiging nog niet getekend.",
     active: "De klant heeft de machtiging getekend.",
     conflict:
-      "Deze aanmelding kan niet verder: het e-mailadres of de aansluiting staat al op een andere manier bij ons.",
+      "Deze aanmelding kan niet verder: het e-⁠mailadres of de aansluiting staat al op een andere manier bij ons.",
     expired:
       "De klant heeft de link niet binnen 60 dagen gebruikt; de link werkt niet meer. U kunt dezelfde klant opnieuw aanmelden.",
   },
   mail_failed: (day: string, why: string) =>
     `Op ${day} bleek dat onze mail niet aankwam: ${why}. Klopt het adres niet? Trek de aanmelding in en meld de klant opnieuw aan. U kunt de link ook zelf doorgeven.`,
   conflict_help: [
-    "Heeft de klant zelf al een account bij ons, met dit e-mailadres? Dan kan de klant daar verder, en hoeft u niets te doen.",
-    "Klopt de aansluiting (EAN) of het e-mailadres niet? Trek deze aanmelding in, en meld de klant opnieuw aan met de juiste gegevens.",
+    "Heeft de klant zelf al een account bij ons, met dit e-⁠mailadres? Dan kan de klant daar verder, en hoeft u niets te doen.",
+    "Klopt de aansluiting (EAN) of het e-⁠mailadres niet? Trek deze aanmelding in, en meld de klant opnieuw aan met de juiste gegevens.",
     "Is de klant pas verhuisd? Dan staat de aansluiting soms nog op naam van de vorige bewoner. Mail ons, dan zoeken wij het uit.",
   ],
   ean_short: {

@@ -9,6 +9,7 @@ import { csvFile, workbook, XLSX } from "../../kit/download.ts";
 import { radios, textInput, tick } from "../../kit/fields.ts";
 import type { Errors, Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
@@ -130,7 +131,7 @@ function filePage(frame: PortalFrame, who: Who, cap: Cap, news: Returned): Html 
     errors,
     body: html`<p class="lead">${words.what}</p>
 <p>${words.cap(inNumbers(frame, cap.remaining), inNumbers(frame, cap.rolling_cap), cap.rolling_days)}</p>
-<h2>${words.file.title}</h2>
+<div class="beside"><section><h2>${words.file.title}</h2>
 <form method="post" action="${frame.to(FILE)}" enctype="multipart/form-data" novalidate>
 ${formToken(frame.form_token)}
 <div class="field">
@@ -142,17 +143,17 @@ ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
 <p class="quiet">${words.file.kept}</p>
 ${consentTick(frame, news, "all")}
 <div class="actions"><button class="button">${words.file.submit}</button></div>
-<p><a class="link" href="${frame.to("/import/template.xlsx")}">${words.file.template}</a></p>
-<p><a class="link" href="${frame.to("/import/template.csv")}">${words.file.template_csv}</a></p>
-</form>
+</form></section>
+<section>${rowList([
+      { href: frame.to("/import/template.xlsx"), what: words.file.template, opens: "csv", as: "xlsx" },
+      { href: frame.to("/import/template.csv"), what: words.file.template_csv, opens: "csv", as: "csv" },
+      { href: frame.to(ONE), what: words.one.link },
+      { href: frame.to(INVITE), what: words.invite.link },
+    ])}
 <details><summary>${words.file.columns}</summary>
 <p>${words.file.columns_what}</p>
 <dl>${COLUMNS.map((name) => html`<div><dt><code>${headerOf(frame.locale, name)}</code></dt><dd>${words.column[name]}</dd></div>`)}</dl>
-</details>
-<ul class="pages">
-<li><a href="${frame.to(ONE)}">${words.one.link}</a></li>
-<li><a href="${frame.to(INVITE)}">${words.invite.link}</a></li>
-</ul>`,
+</details></section></div>`,
   });
 }
 

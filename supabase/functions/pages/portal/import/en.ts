@@ -1,3 +1,4 @@
+import { ended } from "#shared/values/sentence.ts";
 import type { ImportWords } from "./nl.ts";
 
 /** The sentences of bringing customers, in English. */
@@ -37,7 +38,8 @@ export const en: ImportWords = {
       cell_too_long: "This sheet has a cell of more than 32,767 characters. Shorten it",
       no_sheet: "This workbook has no visible sheet",
       tabs: 'The columns are separated by tabs. Save the file as an Excel workbook (.xlsx) or "CSV UTF-8"',
-      no_header: "The first line must name the columns, with a column email, separated by semicolons or commas",
+      no_header:
+        "None of the first 20 lines names the columns. Put a line with names of columns above the customers, email among them",
       open_quote: "A quote is opened and not closed. A quote inside a value is written twice",
       no_text: 'This file has characters that belong in no text. Save it again as "CSV UTF-8"',
       no_rows: "This file has no customers below its columns",
@@ -123,9 +125,9 @@ export const en: ImportWords = {
     },
   },
   consent: {
-    all: (service) => `Every customer in this file agreed to their details being shared with ${service}.`,
-    one: (service) => `This customer agreed to their details being shared with ${service}.`,
-    invited: (service) => `Everyone on this list agreed to their e-mail address being shared with ${service}.`,
+    all: (service) => `Every customer in this file agreed to their details being shared with ${ended(service)}`,
+    one: (service) => `This customer agreed to their details being shared with ${ended(service)}`,
+    invited: (service) => `Everyone on this list agreed to their e-mail address being shared with ${ended(service)}`,
     missing: "Confirm that everyone agreed",
     missing_one: "Confirm that the customer agreed",
     missing_file: "Confirm that every customer agreed",
@@ -194,6 +196,7 @@ export const en: ImportWords = {
     no_email: "no e-mail address",
     outcome: "What happened",
     link: "Link",
+    show_link: "Show the link",
     pages: "Pages",
     page: (page) => `Page ${page}`,
     drafted: "Will be signed up",

@@ -1,3 +1,5 @@
+import { ended } from "#shared/values/sentence.ts";
+import { icon } from "../../kit/parts/icons.ts";
 // What somebody brought, row by row: what would happen, the confirmation, and what then happened.
 
 import { MAX_ROWS } from "#shared/domain/import/model.ts";
@@ -8,6 +10,8 @@ import { csvFile } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { PageAnswer } from "../../kit/page_request.ts";
+import { bottomBar } from "../../kit/parts/bottom_bar.ts";
+import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
@@ -136,7 +140,7 @@ export const downloadBad = signedIn(async (request) => {
   const body = bad.map((verdict): Cell[] => {
     const { label, notes } = said(request.frame, kept, verdict);
     const cells = rows[verdict.row - 1]?.cells ?? [];
-    return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].join(" ")];
+    return [...header.map((_name, place) => textOf(cells[place])), [label, ...notes].map(ended).join(" ")];
   });
   return csvFile(
     request,
@@ -257,7 +261,7 @@ function toMend(frame: PortalFrame, kept: Kept, verdicts: readonly Verdict[]): H
   const reasons = leftOut(frame, verdicts);
   if (reasons === null) return html``;
   return html`<details><summary>${words.left_out}</summary>${reasons}</details>
-${"table" in kept.brought ? html`<p class="save"><a class="link" href="${frame.to(`/import/${kept.id}/mend.csv`)}">${words.mend}</a></p>` : ""}`;
+${"table" in kept.brought ? html`<p class="save"><a class="link" href="${frame.to(`/import/${kept.id}/mend.csv`)}">${icon("csv")} ${words.mend}</a></p>` : ""}`;
 }
 
 /** Of a file that is not in UTF-8, a name by which they see whether we read its letters right. */
@@ -318,7 +322,7 @@ ${COLUMNS.map((name) => html`<option value="${name}"${name === (typed.get(nameOf
 ${formToken(frame.form_token)}
 <p>${words.look.columns_what}</p>
 <div class="filters">${shown.map(choice)}</div>
-<div class="actions"><button class="button${first ? "" : " second"}">${words.look.read_again}</button></div>
+${bottomBar("", html`<button class="button${first ? "" : " second"}">${words.look.read_again}</button>`)}
 </form></details>`;
 }
 
@@ -361,7 +365,7 @@ function oneRow(frame: PortalFrame, kept: Kept, verdict: Verdict): TableCell[] {
   return [
     String(kept.customers.sheet_rows[verdict.row - 1] ?? verdict.row),
     html`${read?.email ?? words.no_email}${name ? html` <span class="quiet">${name}</span>` : ""}<br>
-${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<small><code data-copy>${verdict.claim_url}</code></small>` : ""}`,
+${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}${verdict.claim_url ? html`<details><summary>${words.show_link}</summary>${secretBox(verdict.claim_url)}</details>` : ""}`,
   ];
 }
 
@@ -405,7 +409,7 @@ ${formToken(frame.form_token)}
 }
 ${kindLinks(frame, rowsOf(frame, kept, outcomes), asked)}
 ${toMend(frame, kept, outcomes)}
-<p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${words.done.download}</a></p>
+<p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${icon("csv")} ${words.done.download}</a></p>
 ${rowTable(frame, rowsOf(frame, kept, outcomes), asked, words.table.what, (verdict) => oneRow(frame, kept, verdict))}
 <p class="quiet">${words.done.until}</p>
 <p><a class="link" href="${frame.to("/import")}">${words.done.more}</a></p>`,

@@ -40,7 +40,8 @@ export const nl = {
       cell_too_long: "In dit blad staat een cel van meer dan 32.767 tekens. Maak die korter",
       no_sheet: "In dit Excel-bestand is geen blad zichtbaar",
       tabs: 'De kolommen zijn gescheiden door tabs. Sla het bestand op als Excel-werkmap (.xlsx) of "CSV UTF-8"',
-      no_header: "De eerste regel moet de kolommen noemen, met een kolom email, gescheiden door puntkomma's of komma's",
+      no_header:
+        "Geen van de eerste 20 regels noemt de kolommen. Zet boven de klanten een regel met namen van kolommen, waaronder email",
       open_quote:
         "Ergens opent een aanhalingsteken dat niet sluit. Een aanhalingsteken in een waarde schrijft u dubbel",
       no_text: 'Dit bestand heeft tekens die in geen tekst horen. Bewaar het opnieuw als "CSV UTF-8"',
@@ -202,6 +203,7 @@ export const nl = {
     no_email: "geen e-mailadres",
     outcome: "Wat er gebeurde",
     link: "Link",
+    show_link: "Toon de link",
     pages: "Bladzijden",
     page: (page: string) => `Bladzijde ${page}`,
     drafted: "Wordt aangemeld",

@@ -3,6 +3,10 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chip } from "../../kit/parts/chip.ts";
+import { empty } from "../../kit/parts/empty.ts";
+import { icon } from "../../kit/parts/icons.ts";
+import { rowList } from "../../kit/parts/rows.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
@@ -16,15 +20,18 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
   const words = WORDS[frame.locale].payouts;
   return portalPage(frame, "/payouts", who, {
     title: words.title,
-    wide: payouts.length > 0 || invoices.length > 0,
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
-${payouts.length === 0 ? html`<p>${words.nothing}</p>` : quarterTable(frame, payouts)}
-${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${words.download}</a></p>`}
+${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
+${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
 <h2>${words.invoices}</h2>
-${invoices.length === 0 ? html`<p>${words.no_invoices}</p>` : invoiceTable(frame, invoices)}
-${invoices.length === 0 ? "" : html`<p class="quiet">${words.invoices_are(invoices.length)}</p>`}
+${
+  invoices.length === 0
+    ? empty("pdf", words.no_invoices)
+    : html`${invoiceRows(frame, invoices)}
+<p class="quiet">${words.invoices_are(invoices.length)}</p>`
+}
 <h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
@@ -74,7 +81,7 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     ],
     payouts.map((payout) => [
       quarterOf(frame, payout.period),
-      html`${words.statuses[payout.status]}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
+      html`${chip(STATES[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
       inNumbers(frame, payout.customers),
       inNumbers(frame, payout.kwh),
       inNumbers(frame, payout.ere_units, 2),
@@ -85,22 +92,26 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
   );
 }
 
-function invoiceTable(frame: PortalFrame, invoices: readonly Invoice[]): Html {
+const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
+
+/** Invoices as rows that open the document. */
+function invoiceRows(frame: PortalFrame, invoices: readonly Invoice[]): Html {
   const words = WORDS[frame.locale].payouts;
-  return table(
-    words.invoices,
-    [
-      { name: words.number },
-      { name: words.quarter, text: true },
-      { name: words.issued, text: true },
-      ...[words.net, words.vat, words.sum].map((name) => ({ name })),
-    ],
-    invoices.map((invoice) => [
-      html`<a href="${frame.to(`/payouts/${invoice.number}`)}">${invoice.number} (${words.pdf})</a>${invoice.corrects ? html`<small>${words.corrects(invoice.corrects)}</small>` : ""}`,
-      quarterOf(frame, invoice.period),
-      longDate(invoice.issued_on, frame.words),
-      ...[invoice.net_eur, invoice.vat_eur, invoice.total_eur].map((euro) => inEuro(euro, frame.locale)),
-    ]),
-    { blocks: true },
+  const euro = (amount: number) => inEuro(amount, frame.locale);
+  return rowList(
+    invoices.map((invoice) => ({
+      href: frame.to(`/payouts/${invoice.number}`),
+      what: `${invoice.number}, ${quarterOf(frame, invoice.period)}`,
+      when: [
+        longDate(invoice.issued_on, frame.words),
+        words.net_and_vat(euro(invoice.net_eur), euro(invoice.vat_eur)),
+        invoice.corrects ? words.corrects(invoice.corrects) : null,
+      ]
+        .filter(Boolean)
+        .join(" · "),
+      amount: euro(invoice.total_eur),
+      opens: "pdf",
+      as: words.pdf,
+    })),
   );
 }

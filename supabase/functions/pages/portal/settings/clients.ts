@@ -3,6 +3,9 @@ import { GATE_NAMES } from "#shared/values/gates.ts";
 import { longMoment, longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chip } from "../../kit/parts/chip.ts";
+import { rowList } from "../../kit/parts/rows.ts";
+import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, newOnce, shownOnce, table } from "../../kit/signed_in_views.ts";
@@ -91,10 +94,14 @@ function clientsPage(frame: PortalFrame, { who, clients }: Clients): Html {
 ${
   clients.length === 0
     ? html`<p>${words.none}</p>`
-    : html`<ul class="pages">${clients.map(
-        (client) =>
-          html`<li><a href="${frame.to(`${PAGE}/${client.id}`)}">${client.name}</a><small>${client.disabled_at ? `${words.off}. ` : ""}${accountsOf(frame, client)}</small></li>`,
-      )}</ul>`
+    : rowList(
+        clients.map((client) => ({
+          href: frame.to(`${PAGE}/${client.id}`),
+          what: client.name,
+          when: accountsOf(frame, client),
+          chip: client.disabled_at ? chip("stopped", words.off) : null,
+        })),
+      )
 }`,
   });
 }
@@ -107,11 +114,10 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
   const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
   return settingPage(frame, who, {
     title: client.name,
-    wide: true,
     body: html`${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <h2>${words.details}</h2>
 <dl>
-<div><dt>${words.client_id}</dt><dd><code data-copy>${client.client_id}</code></dd></div>
+<div><dt>${words.client_id}</dt><dd>${secretBox(client.client_id)}</dd></div>
 <div><dt>${words.created}</dt><dd>${longMoment(client.created_at, frame.words)}</dd></div>
 <div><dt>${words.secret}</dt><dd>${longMoment(client.secret_rotated_at, frame.words)}</dd></div>
 <div><dt>${words.used}</dt><dd>${client.last_used_at ? longMoment(client.last_used_at, frame.words) : words.never_used}</dd></div>

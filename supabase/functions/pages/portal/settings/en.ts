@@ -8,7 +8,9 @@ export const settings: SettingsWords = {
   press_again: "Your code is right. Nothing was changed yet: check the details, and press the button again.",
   overview: {
     title: "Settings",
-    todo: "To do:",
+    todo: "To do",
+    done: "in order",
+    off: "is off",
     company: "Company details",
     company_todo: "details that your invoices need",
     account: "Account number",

@@ -3,6 +3,7 @@ import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import { numberOf } from "../drafts/number.ts";
 import type { Change, Log } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
@@ -53,7 +54,7 @@ ${
       )}</ul>`
 }
 ${pageLinks(bring.table, pagesOf(page, LIMIT, total ?? 0, next !== null), (to) => frame.to(PAGE, { page: String(to) }))}
-${changes.length > 0 ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}.csv`)}">${words.download}</a></p>` : ""}`,
+${changes.length > 0 ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}.csv`)}">${icon("csv")} ${words.download}</a></p>` : ""}`,
   });
 }
 

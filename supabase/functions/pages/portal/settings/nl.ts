@@ -6,7 +6,9 @@ export const settings = {
   press_again: "Uw code klopt. Er is nog niets gewijzigd: controleer de gegevens, en druk nog eens op de knop.",
   overview: {
     title: "Instellingen",
-    todo: "Nog te doen:",
+    todo: "Nog te doen",
+    done: "in orde",
+    off: "staat uit",
     company: "Bedrijfsgegevens",
     company_todo: "gegevens die op uw facturen moeten",
     account: "Rekeningnummer",

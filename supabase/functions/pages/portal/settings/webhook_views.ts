@@ -4,6 +4,8 @@ import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { icon } from "../../kit/parts/icons.ts";
+import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
@@ -37,10 +39,13 @@ export function webhooksPage(frame: PortalFrame, shown: Webhooks, { typed, error
 ${
   webhooks.length === 0
     ? html`<p>${words.none}</p>`
-    : html`<ul class="pages">${webhooks.map(
-        (webhook) =>
-          html`<li><a href="${frame.to(`${PAGE}/${webhook.id}`)}">${webhook.url}</a><small>${stateOf(frame, webhook)}</small></li>`,
-      )}</ul>`
+    : rowList(
+        webhooks.map((webhook) => ({
+          href: frame.to(`${PAGE}/${webhook.id}`),
+          what: webhook.url,
+          when: stateOf(frame, webhook),
+        })),
+      )
 }
 <h2>${words.add}</h2>
 ${codeFirst(frame, shown)}${addForm(frame, { typed, errors })}`,
@@ -168,7 +173,7 @@ ${
     : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
 ${attemptsTable(frame, page, attempts)}
 ${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
-<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${words.attempts_download}</a></p>`
+<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${icon("csv")} ${words.attempts_download}</a></p>`
 }
 <h2>${words.replay.title}</h2>
 ${

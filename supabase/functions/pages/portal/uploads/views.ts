@@ -5,6 +5,7 @@ import { XLSX } from "../../kit/download.ts";
 import { fileInput, selectInput, textInput } from "../../kit/fields.ts";
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { icon } from "../../kit/parts/icons.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
@@ -124,7 +125,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
 ${wasRead(frame, words, upload)}
 ${kindLinks(frame, rowsOf(frame, looked), asked)}
-${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${words.mend}</a></p>` : ""}
+${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${icon("csv")} ${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
 ${rowTable(frame, rowsOf(frame, looked), asked, words.outcome, (result) => oneRow(words, looked, result))}
 <p class="apart"><a class="link" href="${frame.to(PAGE)}">${stored ? done.more : look.other}</a></p>

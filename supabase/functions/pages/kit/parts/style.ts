@@ -1,0 +1,124 @@
+/** How the parts look; a part of the one style sheet. Five colors of a chip: done, on its way, the reader's, stopped, quiet. */
+export const PARTS_STYLE = `
+.icon { flex: none; width: 1.25em; height: 1.25em; vertical-align: -.25em; }
+.chip { display: inline-flex; align-items: center; gap: .3rem; max-width: 100%; padding: .1rem .6rem .1rem .4rem; border: 1px solid transparent; border-radius: 1rem; background: var(--ground); color: var(--quiet); font-size: .875rem; font-weight: 600; line-height: 1.5; text-align: left; }
+.chip > span:not(.hidden) { min-width: 0; overflow-wrap: anywhere; }
+.chip .icon { width: 1rem; height: 1rem; }
+.chip.done { background: var(--tint); color: var(--accent); }
+.chip.way { background: var(--way-tint); color: var(--way); }
+.chip.yours { background: var(--wait-tint); color: var(--wait); }
+.chip.stopped { background: var(--wrong-tint); color: var(--wrong); }
+.chip.quiet { border-color: var(--line); }
+
+.amount { margin: 0 0 1.25rem; font-size: 1.125rem; }
+.amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; }
+.amount .quiet { font-size: 1rem; }
+dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; margin: 0 0 1.5rem; }
+@media (min-width: 48rem) { .figures { --tile: 13rem; } }
+.figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
+.figures dd { font-size: 1.375rem; font-weight: 650; line-height: 1.35; }
+.figures small { hyphens: auto; }
+.figures a { display: inline-flex; align-items: center; min-height: 1.75rem; }
+
+.rows { margin: 0 0 1.5rem; padding: 0; list-style: none; border-top: 1px solid var(--line); }
+.area main .rows, .area main .chart { max-width: none; }
+.rows li { margin: 0; border-bottom: 1px solid var(--line); }
+.rows a { display: flex; flex-wrap: wrap; align-items: center; gap: .15rem .9rem; min-height: 3.5rem; padding: .6rem 0; color: var(--ink); text-decoration: none; }
+.rows a:hover strong { text-decoration: underline; }
+.rows .what { flex: 1 1 10rem; min-width: 0; }
+.rows strong { font-weight: 650; overflow-wrap: anywhere; }
+.rows small { display: block; color: var(--quiet); font-size: .9375rem; overflow-wrap: anywhere; }
+.rows .side { display: inline-flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: .25rem .75rem; }
+.rows b { font-weight: 650; }
+.rows a > .icon, .rows .as { color: var(--quiet); }
+.rows .as { display: inline-flex; align-items: center; gap: .35rem; color: var(--accent); font-size: .9375rem; font-weight: 600; }
+
+@media (max-width: 40rem) { .rows a:has(.side) .what { flex-basis: 100%; } .rows .side { flex: 1; justify-content: flex-start; } }
+
+.chips { flex-wrap: wrap; gap: .5rem; margin: 0 0 .75rem; }
+.chips a { gap: .4rem; min-height: 2.75rem; padding: .2rem .9rem; border: 1.5px solid var(--line); border-radius: 1.4rem; background: var(--sheet); color: var(--ink); text-decoration: none; }
+.chips a:hover { border-color: var(--edge); }
+.chips a[aria-current] { border-color: var(--accent); background: var(--tint); color: var(--accent); font-weight: 650; }
+.chips .check[aria-current] { border-color: var(--wait); background: var(--wait-tint); color: var(--wait); }
+.chips .bad[aria-current] { border-color: var(--wrong); background: var(--wrong-tint); color: var(--wrong); }
+.chips strong { color: var(--quiet); font-weight: 600; }
+.area h1 { margin-bottom: .75rem; }
+.filter { display: flex; flex: 1 1 24rem; flex-wrap: wrap; align-items: center; gap: 0 1rem; margin: 0 0 .35rem; }
+.top { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 2rem; }
+.found-line { margin: 0 0 .25rem; }
+.filter .line { display: flex; flex: 1 1 22rem; max-width: 42rem; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
+.find { position: relative; flex: 1 1 14rem; max-width: 34rem; }
+.find .icon { position: absolute; left: .9rem; top: 50%; margin-top: -.625em; color: var(--quiet); pointer-events: none; }
+input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
+.find ::placeholder { color: var(--quiet); opacity: 1; }
+.filter .line .button { min-height: 2.75rem; padding: .35rem 1.1rem; }
+.filter details { margin: 0; }
+.filter [open] { flex-basis: 100%; }
+.filter .field { margin-bottom: .75rem; }
+.filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .25rem; }
+@media (max-width: 40rem) { .chips { flex-wrap: nowrap; gap: .35rem; margin: 0 -1.25rem .5rem; padding: 3px 1.25rem; overflow-x: auto; } .chips a { flex: none; min-height: 2.5rem; padding: .1rem .65rem; font-size: .9375rem; } .top { display: block; } .filter { margin-bottom: .5rem; } .filter .line .button { width: auto; } .find { flex-basis: 11rem; } }
+
+.chart { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); margin: .75rem 0 .5rem; padding: 0; list-style: none; }
+.chart li { display: flex; flex-direction: column-reverse; min-width: 0; margin: 0; text-align: center; }
+.chart .column { display: flex; flex-direction: column-reverse; padding: 0 14%; border-bottom: 1px solid var(--edge); }
+.chart svg { display: block; width: 100%; max-width: 4.5rem; margin: 0 auto; forced-color-adjust: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.chart rect { fill: var(--accent); }
+.chart:not(:has([class^="kind"])) li:not(.chosen) rect { fill: color-mix(in srgb, var(--accent) 65%, var(--sheet)); }
+.chart svg:last-child { border-radius: 3px 3px 0 0; }
+.chart .kind-1, .chart .kind-2 { border: 1.5px solid var(--accent); }
+.chart .kind-1 rect { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
+.chart .kind-2 { border-style: dashed; }
+.chart .kind-2 rect { fill: var(--sheet); }
+.chart .name { padding-top: .35rem; color: var(--quiet); font-size: .9375rem; line-height: 1.3; }
+.chart small { display: block; font-size: .875rem; }
+.chart .number { padding-bottom: .15rem; font-size: .9375rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.3; white-space: nowrap; }
+.chart .chosen .name { color: var(--ink); font-weight: 650; }
+.chart .chosen .column { border-bottom: 3px solid var(--accent); margin-bottom: -2px; }
+.chart[tabindex] li { cursor: pointer; }
+@media (max-width: 40rem) {
+  .many { grid-auto-flow: row; gap: .4rem; }
+  .many li { display: grid; grid-template-columns: 4.25rem 1fr 4.5rem; align-items: center; gap: .5rem; text-align: left; }
+  .many .column { flex-direction: row; padding: 0; border: 0; }
+  .many .chosen .column { margin: 0; border: 0; }
+  .many svg { height: 1.15rem; width: revert-layer; max-width: none; margin: 0; }
+  .many .name { padding: 0; }
+  .many small { display: inline; }
+  .many .number { padding: 0; text-align: right; }
+}
+.value { min-height: 3.2em; margin: 0 0 .75rem; padding: .35rem .75rem; border-left: 3px solid var(--accent); font-size: 1rem; }
+@media (min-width: 40rem) { .value { min-height: 1.6em; } }
+
+.empty { max-width: 42rem; margin: 1rem 0 2rem; padding: 2rem 1.5rem; border: 1.5px dashed var(--line); border-radius: 12px; text-align: center; }
+.empty > .icon { width: 2.25rem; height: 2.25rem; margin-bottom: .5rem; color: var(--quiet); }
+.empty p { margin: 0 auto .75rem; }
+.empty p:last-child { margin-bottom: 0; }
+
+.secret { display: flex; align-items: stretch; max-width: 42rem; margin: .25rem 0; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); }
+.secret code { flex: 1; min-width: 0; padding: .6rem .9rem; align-self: center; }
+td details { margin: 0; }
+.copy { display: inline-flex; align-items: center; justify-content: center; gap: .35rem; flex: none; min-width: 2.75rem; min-height: 2.75rem; padding: .25rem .6rem; border: 1.5px solid var(--edge); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: .9375rem; font-weight: 650; cursor: pointer; }
+.secret .copy { border: 0; border-left: 1px solid var(--line); border-radius: 0 7px 7px 0; }
+.copy:hover { color: var(--accent-strong); background: var(--tint); }
+
+.bar { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1.5rem; margin: 1.75rem 0 0; padding: .9rem 0; border-top: 1px solid var(--line); background: var(--ground); }
+.bar p { margin: 0; line-height: 1.35; }
+.bar strong { font-size: 1.25rem; }
+@media (min-width: 48rem) { .bar { background: none; } }
+@media (max-width: 47.99rem) and (min-height: 30rem) { .bar { margin-top: 1rem; padding: .5rem 0 .75rem; position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
+
+.signed-in { position: relative; margin: 0 -.5rem 0 0; }
+.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
+.signed-in summary::before { content: none; }
+.signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px color-mix(in srgb, var(--ink) 16%, transparent); overflow-wrap: anywhere; }
+.signed-in p { margin: 0 0 .5rem; color: var(--quiet); font-size: 1rem; }
+.plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
+header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
+@media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
+@media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
+.beside > * > h2:first-child, .beside > .money { margin-top: 0; }
+.beside > section { margin-bottom: 2rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
+.cards > .sheet { margin: 0; }
+.link .icon { margin-right: .4rem; }
+`.trim();
