@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "#local/checkout.ts";
-import { packClient } from "../../packages/tools/src/pack_client.ts";
+import { packClient } from "../../packages/docs/src/pack_client.ts";
 
 export const run = promisify(execFile);
 

@@ -10,9 +10,9 @@ import { ROOT } from "#local/checkout.ts";
 import { EVENT_TYPES } from "#shared/domain/events.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { render } from "../../packages/docs/src/markdown.ts";
+import { clientFile } from "../../packages/docs/src/pack_client.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
 import { withTables } from "../../packages/docs/src/tables.ts";
-import { clientFile } from "../../packages/tools/src/pack_client.ts";
 
 const site = buildSite();
 const text = (name: string) => {

@@ -1,7 +1,15 @@
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
 import { escapeHtml } from "./markdown.ts";
-import type { SiteOptions } from "./site.ts";
+
+export type SiteOptions = {
+  /** The address of the API, without a slash at its end. Left out, it is where the site itself is. */
+  api?: string | undefined;
+  /** What commands show as the address of the API where it is where the site is and no script says so. */
+  shown?: string | undefined;
+  /** The client that the reference is filled in with: the demo's of npm start, on this machine only. */
+  demo?: { client_id: string; client_secret: string } | undefined;
+};
 
 // the mark of the pages: decoration, so it has no name
 const MARK = `<svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" focusable="false"><path class="leaf" d="M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10z"/><path class="bolt" d="M15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"/></svg>`;

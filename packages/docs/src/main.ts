@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { packClient } from "../../tools/src/pack_client.ts";
+import { packClient } from "./pack_client.ts";
 import { writeSite } from "./write_site.ts";
 
 const HELP = `Writes the documentation as static files.

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { FONT_DATA } from "#shared/look/font_data.ts";
 import { FONT_NAME } from "#shared/look/font_name.ts";
 import { CHAPTERS, PAGES, type Page } from "./chapters.ts";
-import { frame, lostPage, referencePage } from "./frame.ts";
+import { frame, lostPage, referencePage, type SiteOptions } from "./frame.ts";
 import { HEADERS } from "./headers.ts";
 import { render } from "./markdown.ts";
 import { searchIndex } from "./search_index.ts";
@@ -16,15 +16,6 @@ import { type Described, withTables } from "./tables.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TITLE = "ERE API";
-
-export type SiteOptions = {
-  /** The address of the API, without a slash at its end. Left out, it is where the site itself is. */
-  api?: string | undefined;
-  /** What commands show as the address of the API where it is where the site is and no script says so. */
-  shown?: string | undefined;
-  /** The client that the reference is filled in with: the demo's of npm start, on this machine only. */
-  demo?: { client_id: string; client_secret: string } | undefined;
-};
 
 /** How the guides write the address of the API: that of npm start. */
 const ADDRESS = "http://127.0.0.1:54321";

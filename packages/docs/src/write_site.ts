@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildSite, type SiteOptions } from "./site.ts";
+import type { SiteOptions } from "./frame.ts";
+import { buildSite } from "./site.ts";
 
 /** Writes the site into a folder of its own, which is emptied first. Answers how many files it has. */
 export function writeSite(folder: string, options: SiteOptions = {}): number {

@@ -2,7 +2,7 @@
 
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { packClient } from "../../tools/src/pack_client.ts";
+import { packClient } from "../../docs/src/pack_client.ts";
 import { demoClaimLink } from "./demo_draft.ts";
 import { StackError, startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT } from "./stack.ts";

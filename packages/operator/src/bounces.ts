@@ -37,7 +37,7 @@ export async function readBounces({ file, ...input }: Input, { call, say }: Mach
 }
 
 /** The reports in a message, or why there is none. */
-export async function readReport(raw: Uint8Array): Promise<Omit<Report, "place">[] | "not_a_report" | "without_id"> {
+async function readReport(raw: Uint8Array): Promise<Omit<Report, "place">[] | "not_a_report" | "without_id"> {
   const email = await PostalMime.parse(raw, {
     forceRfc822Attachments: true,
     attachmentEncoding: "utf8",
