@@ -173,7 +173,7 @@ export function createApplication(options: ApplicationOptions) {
     tokenOf(
       current: UserTokens,
       keep: (tokens: UserTokens) => unknown,
-      load?: () => UserTokens | null | undefined | Promise<UserTokens | null | undefined>,
+      load?: (() => UserTokens | null | undefined | Promise<UserTokens | null | undefined>) | undefined,
     ): TokenFunction & (() => Promise<string>) {
       const never = new AbortController().signal;
       let last = current;
