@@ -198,6 +198,7 @@ describe("contract §8 client", () => {
         secret_rotated_at: "2026-11-20T12:00:00Z",
         secret_number: 1,
         tokens_from_secret: 1,
+        last_used_at: null,
         disabled_at: null,
         created_at: "2026-11-20T12:00:00Z",
       },
@@ -216,11 +217,12 @@ describe("contract §8 client", () => {
     expect(stored.everything).not.toContain(json.client_secret);
 
     const listed = await done("client list --partner partner-a");
-    expect(listed.json.clients).toContainEqual(json.client);
+    const used = { ...json.client, last_used_at: "2026-11-20T12:00:00Z" };
+    expect(listed.json.clients).toContainEqual(used);
     expect(listed.out).not.toMatch(/secret_hash|client_secret/);
     expect(listed.out).not.toContain(stored.secret_hash);
-    expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(json.client);
-    expect((await done("client list")).json.clients).toContainEqual(json.client); // of every partner
+    expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(used);
+    expect((await done("client list")).json.clients).toContainEqual(used); // of every partner
     await refused("client list --partner nobody", "No partner");
   });
 
