@@ -242,16 +242,16 @@ language sql stable parallel safe
 return coalesce(private.owner_id(), case when current_setting('app.sees_whole_tenant', true) = 'true' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
 
--- The person who acts for a partner in this transaction; null if its API key does.
+-- The person who acts for a partner in this transaction; null if an API key does.
 create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal. An application sees a pseudonym for each customer that its
--- partner brought (specification section 5).
+-- Whether a partner asks by its own key or in its portal. An application, and a key that it minted, see a pseudonym for
+-- each customer that the partner brought (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
-as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
+as $$ begin return private.client_id() is null or current_setting('app.caller_kind', true) <> 'partner'; end $$;
 
 -- The address that the caller proved by a mailed code, as the signatory of a CPO's customer. Null if they proved none.
 create function private.signatory() returns text
@@ -885,14 +885,17 @@ select private.enable_tenant_policy('core.partner_managers', 'select, delete');
 select private.enable_owner_policy('core.partner_managers', 'user_id');
 
 create table core.partner_keys (
-  partner_id   uuid        not null,
-  id           uuid        not null default gen_random_uuid(),
-  key_hash     bytea       not null,
-  prefix       text        not null,
-  last4        text        not null,
-  created_at   timestamptz not null default private.now(),
-  last_used_at timestamptz,
-  revoked_at   timestamptz,
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  key_hash      bytea       not null,
+  prefix        text        not null,
+  last4         text        not null,
+  created_at    timestamptz not null default private.now(),
+  last_used_at  timestamptz,
+  revoked_at    timestamptz,
+  grant_id      uuid,
+  secret_number bigint,
+  constraint partner_keys_application_whole check (num_nulls(grant_id, secret_number) in (0, 2)),
   constraint partner_keys_pkey primary key (partner_id, id),
   constraint partner_keys_key_hash_key unique (key_hash),
   constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
@@ -900,6 +903,9 @@ create table core.partner_keys (
 );
 comment on table core.partner_keys is
   'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+comment on column core.partner_keys.grant_id is
+  'The grant of the application that minted it, and the application''s secret then: private.key_stands ends it with '
+  'them. Null: the partner''s own key.';
 -- serves: one active key a partner
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
 select private.enable_tenant_policy('core.partner_keys', 'select, insert, update');
@@ -918,21 +924,22 @@ as $$
 $$;
 
 create table core.oauth_clients (
-  id                uuid        not null default gen_random_uuid(),
-  client_id         text        not null,
-  partner_id        uuid,
-  name              text        not null,
-  grant_types       text[]      not null default '{client_credentials}',
-  secret_hash       bytea       not null,
-  secret_rotated_at timestamptz not null default private.now(),
-  scopes            text[]      not null default '{}',
-  return_url        text,
-  tokens_valid_from timestamptz not null default '-infinity',
-  last_used_at      timestamptz,
-  disabled_at       timestamptz,
-  created_at        timestamptz not null default private.now(),
-  redirect_uris     text[]      not null default '{}',
-  operated_by       text,
+  id                 uuid        not null default gen_random_uuid(),
+  client_id          text        not null,
+  partner_id         uuid,
+  name               text        not null,
+  grant_types        text[]      not null default '{client_credentials}',
+  secret_hash        bytea       not null,
+  secret_rotated_at  timestamptz not null default private.now(),
+  scopes             text[]      not null default '{}',
+  return_url         text,
+  secret_number      bigint      not null default 1,
+  tokens_from_secret bigint      not null default 1,
+  last_used_at       timestamptz,
+  disabled_at        timestamptz,
+  created_at         timestamptz not null default private.now(),
+  redirect_uris      text[]      not null default '{}',
+  operated_by        text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
   constraint oauth_clients_partner_key unique (partner_id, id),
@@ -952,8 +959,10 @@ comment on column core.oauth_clients.last_used_at is
   'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is
-  'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
+comment on column core.oauth_clients.secret_number is
+  'Grows with each secret of the client. An access token names the secret that bought it.';
+comment on column core.oauth_clients.tokens_from_secret is
+  'Access tokens of earlier secrets are refused, whatever the clocks say. So a leaked secret''s tokens end.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is
   'Who runs the application, as the consent page names them; null: its partner.';
@@ -1163,6 +1172,12 @@ create index oauth_grants_created_at on core.oauth_grants (created_at);
 create policy "a person sees their own grants"
     on core.oauth_grants for select to api_owner using (user_id = (select private.user_id()));
 grant select on core.oauth_grants to api_owner;
+
+-- keys that applications minted, which tenancy/tables.sql has
+alter table core.partner_keys add constraint partner_keys_grant_id_fkey foreign key (grant_id)
+    references core.oauth_grants (id) on delete cascade;
+-- serves: the purge of grants
+create index partner_keys_grant_id on core.partner_keys (grant_id) where grant_id is not null;
 
 create table core.oauth_codes (
   code_hash      bytea       not null,
@@ -4146,7 +4161,8 @@ select * from (values
   -- kept as long as the mails that show them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
   (6, 'invitations', 'manager_invitations', $$d.expires_at < private.now() - interval '30 days'$$),
-  (7, 'oauth', 'revoked_access_tokens', 'd.expires_at < private.now()'),
+  -- the clock of a function may be this much behind, and then still takes the token
+  (7, 'oauth', 'revoked_access_tokens', $$d.expires_at < private.now() - interval '30 seconds'$$),
   (8, 'oauth', 'oauth_codes', $$d.expires_at < private.now() - interval '1 day'$$),
   (9, 'oauth', 'oauth_refresh_tokens', 'd.expires_at < private.now()'),
   (10, 'oauth', 'one_time_codes', 'd.expires_at < private.now()'),
@@ -4227,7 +4243,7 @@ begin
          (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
-     and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+     and (credential ->> 'secret_number')::bigint >= c.tokens_from_secret
      and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   if not found then
     perform private.refuse_admission('missing_or_invalid_token');
@@ -4264,7 +4280,7 @@ begin
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
        and c.disabled_at is null and private.may_act_for_people(c)
-           and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+       and (credential ->> 'secret_number')::bigint >= c.tokens_from_secret
        and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
@@ -4291,9 +4307,10 @@ begin
     if partner is null then
       perform private.refuse_admission('no_partner_linked');
     end if;
-    -- manager_id says that a person asks, for whom customers are pseudonymised
+    -- client_id pseudonymises customers; grant_id and secret_number are for a key that the application mints
     caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id,
-                                 'client_id', person.client_id);
+                                 'client_id', person.client_id, 'grant_id', credential -> 'grant_id',
+                                 'secret_number', credential -> 'secret_number');
   else
     caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id,
                                  'partner_id', private.people_tenant());
@@ -4320,35 +4337,37 @@ begin
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(),
                                  'signed_in_at', began),
-    'subject', 'user:' || person);
+    -- apart from personal tokens, so that a thief of one cannot keep its owner from revoking it
+    'subject', 'session:' || person);
 end $$;
 
 -- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing
--- person refuse it.
+-- person refuse it. A key that an application minted sees what the application does.
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
 declare
-  holder record;
+  key core.partner_keys;
 begin
-  select k.partner_id, p.is_active as partner_active into holder
-    from core.partner_keys k join core.partners p on p.id = k.partner_id
-   where k.key_hash = decode(credential ->> 'key_hash', 'hex') and k.revoked_at is null
+  select * into key
+    from core.partner_keys k
+   where k.key_hash = decode(credential ->> 'key_hash', 'hex')
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox'
           and k.created_at < '2026-09-01Z');
-  if holder.partner_id is null then
+  if key.id is null or not private.key_stands(key) then
     perform private.refuse_admission('missing_or_invalid_token');
   elsif (demand ->> 'kind' in ('partner', 'sandbox')) is not true then
     perform private.refuse_admission('wrong_kind');
   elsif (demand ->> 'key')::boolean is not true then
     perform private.refuse_admission('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
-  elsif holder.partner_active is not true then
+  elsif (select p.is_active from core.partners p where p.id = key.partner_id) is not true then
     perform private.refuse_admission('no_partner_linked');
   end if;
   return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'partner', 'partner_id', holder.partner_id),
-    'subject', 'partner:' || holder.partner_id,
+    'caller', jsonb_build_object('kind', 'partner', 'partner_id', key.partner_id) || coalesce(
+      (select jsonb_build_object('client_id', g.client_id) from core.oauth_grants g where g.id = key.grant_id), '{}'),
+    'subject', 'partner:' || key.partner_id,
     'key_hash', credential -> 'key_hash');
 end $$;
 
@@ -4792,45 +4811,39 @@ create function private.authenticate_client(
 language plpgsql security definer
 as $$
 declare
-  subject  text;
-  failures text;
-  failed   record;
+  allowed boolean;
 begin
-  -- one table a query: these four are prepared and run in two thirds of the time of one that joins them
   select * into client from core.oauth_clients c where c.client_id = left(request ->> 'client_id', 200);
-  -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
-  subject := coalesce('client:' || client.id, 'unknown');
-  failures := subject || '@' || (request ->> 'address_hash');
-  if exists (select from core.rate_limit_state s where s.subject = failures and s.bucket = 'token_failures') then
-    failed := private.limit_state(failures, 'token_failures');
-    if not failed.fits then
-      rate := private.rate_json('token_failures', failed.quota, failed.window_seconds, failed.full_in, false);
-      refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
-      return;
-    end if;
-  end if;
+  -- before any limit: a stranger who guesses from the same address does not keep the client out
   if client.id is null or client.disabled_at is not null
       or client.secret_hash is distinct from decode(request ->> 'secret_hash', 'hex') then
-    rate := private.debit(failures, 'token_failures');
-    -- parallel guesses all passed the check above; only as many as the limit allows learn whether they were right
+    -- an unknown client_id shares one subject an address, so that guessing names does not grow the table
+    rate := private.debit(coalesce('client:' || client.id, 'unknown') || '@' || (request ->> 'address_hash'),
+                          'token_failures');
     refusal := private.refusal(case when (rate ->> 'allowed')::boolean then 'invalid_client'
                                     else 'too_many_requests' end,
                                json_build_object('rate', rate));
     return;
   end if;
+  allowed := coalesce(grant_type, client.grant_types[1]) = any (client.grant_types);
+  if grant_type in ('authorization_code', 'refresh_token') then
+    allowed := allowed and private.may_act_for_people(client);
+    if allowed then
+      return;
+    end if;
+  end if;
   -- only the client itself spends its own requests: a stranger who knows its name cannot lock it out
-  rate := private.debit(subject, 'token');
+  rate := private.debit('client:' || client.id, 'token');
   if not (rate ->> 'allowed')::boolean then
     refusal := private.refusal('too_many_requests', json_build_object('rate', rate));
-  elsif not coalesce(grant_type, client.grant_types[1]) = any (client.grant_types)
-        or grant_type in ('authorization_code', 'refresh_token') and not private.may_act_for_people(client) then
+  elsif not allowed then
     refusal := private.refusal('unauthorized_client', json_build_object('rate', rate));
   end if;
 end $$;
 comment on function private.authenticate_client(jsonb, text) is
   'The client of {client_id, secret_hash, address_hash} if its secret is right and it has the grant type (null: any); '
-  'else a refusal. A refusal is an answer, because a failed attempt must be counted. Definer: it runs before there is '
-  'a client.';
+  'else a refusal. Counts the request, but for codes and refresh tokens, which api.grant_user_token counts. A refusal '
+  'is an answer, because a failed attempt must be counted. Definer: it runs before there is a client.';
 
 create function api.grant_client_credentials(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -4853,11 +4866,11 @@ begin
     held := array(select s from unnest(held) s where s = any (wanted));
   end if;
   return json_build_object('client_id', (door.client).client_id, 'scope', array_to_string(held, ' '),
-                           'rate', door.rate);
+                           'secret_number', (door.client).secret_number, 'rate', door.rate);
 end $$;
 comment on function api.grant_client_credentials(jsonb, jsonb) is
   'Authenticates a client for the client-credentials grant (RFC 6749 section 4.4): {client_id, secret_hash, scope, '
-  'address_hash} to {client_id, scope, rate}. '
+  'address_hash} to {client_id, scope, secret_number, rate}. '
   'Refusals are answers, because a failed attempt must be counted.';
 
 -- supabase/schemas/access/oauth/consent.sql
@@ -4929,12 +4942,14 @@ begin
   perform private.act_as(caller, 'session');
   select * into checked from private.check_authorization(request);
   perform private.refuse_if(checked.refusal, checked.refusal is not null);
+  -- it changes where money goes, and makes keys
+  perform private.require_recent_sign_in() where 'partners:write' = any (checked.scopes);
   perform private.consent(private.user_id(), checked.client, checked.scopes, request);
   return json_build_object('scope', array_to_string(checked.scopes, ' '));
 end $$;
 comment on function api.issue_authorization_code(jsonb, jsonb) is
   'The person allows an application: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code '
-  'lives ten minutes.';
+  'lives ten minutes. partners:write needs a recent sign-in.';
 
 create function api.describe_authorization(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -4961,7 +4976,7 @@ comment on function api.describe_authorization(jsonb, jsonb) is
 
 -- supabase/schemas/access/oauth/operator_apps.sql
 
--- The operator on applications: register, list, rotate the secret, disable, link to a partner.
+-- The operator on applications: register, list, rotate the secret, disable, change scopes, link to a partner.
 
 -- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the
 -- tenant.
@@ -5079,15 +5094,28 @@ create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  app     core.oauth_clients := private.app_named(input);
-  outcome json;
+  app     constant core.oauth_clients := private.app_named(input);
+  changed constant boolean := private.link_client(app, input);
 begin
-  outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));
-  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+  return json_build_object('changed', changed, 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_link(jsonb) is
   'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to '
   '{changed, app}.';
+
+create function ops.app_set_scopes(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'user');
+  app     constant core.oauth_clients := private.app_named(input);
+  changed constant boolean := private.set_scopes(app, wanted);
+begin
+  return json_build_object('changed', changed, 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_set_scopes(jsonb) is
+  'Replaces what an application may ask people for: {app, scopes} to {changed, app}. A scope taken away stops in '
+  'issued tokens too.';
 
 -- supabase/schemas/access/oauth/page_sessions.sql
 
@@ -5418,16 +5446,20 @@ as $$
 declare
   presented constant bytea := decode(request ->> 'code_hash', 'hex');
   code      core.oauth_codes;
+  fits      boolean;
 begin
   refusal := 'invalid_grant';
   -- the grant is locked first: of ten requests at once, nine wait here and then see a used code
   select g.* into oauth_grant from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
    where c.code_hash = presented and g.client_id = client.id for update of g;
   select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = oauth_grant.id;
-  if code.used_at is not null and not private.is_race(code.used_at) then
+  fits := code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge';
+  if code.used_at is not null and not fits then
+    -- from an address or a log: who has no verifier never began the flow, and ends nobody's grant
+    perform private.audit('oauth.used_code_refused', oauth_grant.id);
+  elsif code.used_at is not null and not private.is_race(code.used_at) then
     perform private.end_grant(oauth_grant.id, 'code_reused');
-  elsif code.used_at is null and private.is_live(oauth_grant) and code.expires_at > private.now()
-        and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
+  elsif code.used_at is null and fits and private.is_live(oauth_grant) and code.expires_at > private.now() then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
     perform private.add_refresh_token(oauth_grant.id, 1, request ->> 'new_refresh_hash');
     scopes := oauth_grant.scopes;
@@ -5436,7 +5468,7 @@ begin
 end $$;
 comment on function private.redeem_code(core.oauth_clients, jsonb) is
   'Uses an authorization code once, for the client, redirect URI and challenge it was made for. A later second use '
-  'ends its grant. Definer: no caller may read codes.';
+  'with the same two ends its grant. Definer: no caller may read codes.';
 
 create function private.rotate_refresh_token(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
@@ -5479,6 +5511,7 @@ as $$
 declare
   door  record;
   given record;
+  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   select * into door from private.authenticate_client(request, request ->> 'grant_type');
@@ -5490,21 +5523,30 @@ begin
   else
     select * into given from private.rotate_refresh_token(door.client, request);
   end if;
+  -- Good ones count by person. Others count apart: anybody can send an application made-up codes, by its redirect URI.
+  rate := private.debit(case when given.refusal is null then 'user:' || (given.oauth_grant).user_id || ':'
+                                                             || (door.client).id
+                             else coalesce('grant:' || (given.oauth_grant).id,
+                                           'client:' || (door.client).id || ':unknown_grants') end, 'token');
   if given.refusal is not null then
-    return private.refusal(given.refusal, json_build_object('rate', door.rate));
+    return private.refusal(case when (rate ->> 'allowed')::boolean then given.refusal else 'too_many_requests' end,
+                           json_build_object('rate', rate));
   end if;
+  -- undoes the use of the code or token
+  perform private.refuse_if('too_many_requests', not (rate ->> 'allowed')::boolean, json_build_object('rate', rate));
   return json_build_object(
     'user_id', (given.oauth_grant).user_id,
     'client_id', (door.client).client_id,
     'grant_id', (given.oauth_grant).id,
     'scope', array_to_string(given.scopes, ' '),
-    'rate', door.rate);
+    'secret_number', (door.client).secret_number,
+    'rate', rate);
 end $$;
 comment on function api.grant_user_token(jsonb, jsonb) is
   'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, '
   'new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
-  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are '
-  'counted and reuse ends a grant.';
+  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, secret_number, rate}. Refusals are answers, because '
+  'attempts are counted and reuse ends a grant.';
 
 create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
 language plpgsql security definer
@@ -5789,9 +5831,45 @@ language plpgsql stable
 as $$ begin return json_build_object('prefix', key.prefix, 'last4', key.last4,
                                      'created_at', private.iso(key.created_at)); end $$;
 
+create function private.key_stands(key core.partner_keys) returns boolean
+language plpgsql stable security definer
+as $$
+begin
+  return key.revoked_at is null and (key.grant_id is null or exists (
+    select from core.oauth_grants g join core.oauth_clients c on c.id = g.client_id
+     where g.id = key.grant_id and g.revoked_at is null and private.login_stands(g.user_id)
+       and c.disabled_at is null and 'partners:write' = any (c.scopes) and private.may_act_for_people(c)
+       and key.secret_number >= c.tokens_from_secret
+       and private.managed_partner(g.user_id) = key.partner_id));
+end $$;
+comment on function private.key_stands(core.partner_keys) is
+  'Whether a key may be used. One that an application minted ends with the grant, the application, its scope, and the '
+  'person''s management of the partner. Definer, because the grant is a person''s.';
+
+-- Mails everybody who manages the partner that it has a new key, and who made it, by which application.
+create function private.mail_new_key(minted core.partner_keys) returns void
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.own_partner();
+  letters constant jsonb := (
+    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_key:' || gen_random_uuid(),
+                                        'content', jsonb_build_object(
+             'partner_name', private.partner_display_name(partner), 'key', minted.prefix || '…' || minted.last4,
+             'by', (private.user_profile(private.manager_id())).email,
+             'application', (select c.name from core.oauth_clients c where c.id = private.client_id()))))
+      from private.manager_emails(partner.id) m (email));
+begin
+  if letters is not null then
+    perform private.enqueue_mails(jsonb_build_object('template', 'key_minted',
+                                                     'locale', coalesce(partner.locale, 'nl')), letters);
+  end if;
+end $$;
+
 -- Stores a new key of the tenant: {key_hash, prefix, last4}. Null for a revoked key, and while another is active,
--- unless rotate ends that.
-create function private.store_partner_key(key jsonb, rotate boolean) returns json
+-- unless rotate ends that. By an application with a grant_id and a secret_number.
+create function private.store_partner_key(key jsonb, rotate boolean, grant_id uuid default null,
+                                          secret_number bigint default null) returns json
 language plpgsql
 as $$
 declare
@@ -5804,18 +5882,18 @@ begin
   if found then
     return private.key_json(minted);
   end if;
-  if rotate then
-    update core.partner_keys k set revoked_at = private.now() where k.partner_id = private.partner_id()
-        and k.revoked_at is null;
-  end if;
-  insert into core.partner_keys (partner_id, key_hash, prefix, last4)
-  values (private.partner_id(), private.reserve_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4')
+  update core.partner_keys k set revoked_at = private.now()
+   where k.partner_id = private.partner_id() and k.revoked_at is null and (rotate or not private.key_stands(k));
+  insert into core.partner_keys (partner_id, key_hash, prefix, last4, grant_id, secret_number)
+  values (private.partner_id(), private.reserve_token_hash(key ->> 'key_hash'), key ->> 'prefix', key ->> 'last4',
+          store_partner_key.grant_id, store_partner_key.secret_number)
   on conflict do nothing
   returning * into minted;
   if minted.id is null then
     return null;
   end if;
   perform private.audit('partner.key_minted', minted.id, jsonb_build_object('rotated', rotate));
+  perform private.mail_new_key(minted);
   return private.key_json(minted);
 end $$;
 
@@ -5967,7 +6045,8 @@ as $$
     'scopes', client.scopes,
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'secret_number', client.secret_number,
+    'tokens_from_secret', client.tokens_from_secret,
     'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
@@ -6013,10 +6092,15 @@ comment on function ops.client_list(jsonb) is
 create function private.rotate_client(client uuid, secret_hash bytea, revoke_tokens boolean) returns void
 language plpgsql security definer
 as $$
+declare
+  -- by the time too, so that a restored database gives no number again
+  number constant bigint := greatest(extract(epoch from private.now())::bigint, 1 + (
+    select c.secret_number from core.oauth_clients c where c.id = client for update));
 begin
   update core.oauth_clients c
-     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(),
-         tokens_valid_from = case when revoke_tokens then private.now() else c.tokens_valid_from end
+     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(), secret_number = number,
+         -- not by time, because clocks differ, and a request with the old secret may be under way
+         tokens_from_secret = case when revoke_tokens then number else c.tokens_from_secret end
    where c.id = client and c.partner_id is not distinct from private.partner_id()
      -- a form that is sent twice makes the same secret
      and c.secret_hash <> rotate_client.secret_hash;
@@ -6042,7 +6126,7 @@ begin
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
   'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens '
-  'also ends every token issued before.';
+  'also ends every access token of earlier secrets, and an application''s keys.';
 
 create function ops.client_disable(input jsonb) returns json
 language plpgsql security definer
@@ -6060,6 +6144,31 @@ end $$;
 comment on function ops.client_disable(jsonb) is
   'Ends a client: {client} to {changed, client}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
+-- As private.client_named, but an application has commands of its own.
+create function private.cpo_client_named(input jsonb) returns core.oauth_clients
+language plpgsql
+as $$
+declare
+  client core.oauth_clients := private.client_named(input);
+begin
+  perform private.refuse_if('client_is_application', 'authorization_code' = any (client.grant_types),
+                            json_build_object('client', client.client_id));
+  return client;
+end $$;
+
+-- Replaces the scopes of a client or an application, if they differ; returns whether it did.
+create function private.set_scopes(client core.oauth_clients, wanted text[]) returns boolean
+language plpgsql
+as $$
+begin
+  if client.scopes <@ wanted and client.scopes @> wanted then
+    return false;
+  end if;
+  perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
+  update core.oauth_clients c set scopes = wanted where c.id = client.id;
+  return true;
+end $$;
+
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -6067,7 +6176,7 @@ declare
   sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
   adds    constant boolean := sent[1] like '+%';
   named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
-  client  core.oauth_clients := private.client_named(input);
+  client  core.oauth_clients := private.cpo_client_named(input);
   wanted  text[];
   changed boolean;
 begin
@@ -6076,34 +6185,40 @@ begin
   if adds then
     wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
   end if;
-  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
-  if changed then
-    perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
-    update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
-  end if;
+  changed := private.set_scopes(client, wanted);
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
   'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
   'scope taken away stops in issued tokens too.';
 
+-- Binds a client or an application to the partner that {partner} names; returns whether that is another one.
+create function private.link_client(client core.oauth_clients, input jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.business_named(input);
+begin
+  if client.partner_id is not distinct from partner.id then
+    return false;
+  end if;
+  -- accounts stay with the tenant they were created in: the client would lose them
+  perform private.refuse_if('client_has_accounts', exists (select from core.accounts a where a.client_id = client.id),
+    json_build_object('client', client.client_id));
+  update core.oauth_clients c set partner_id = partner.id where c.id = client.id;
+  perform private.audit('client.linked', client.id);
+  return true;
+end $$;
+
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
-  changed boolean;
-  client  core.oauth_clients := private.client_named(input);
+  client  core.oauth_clients := private.cpo_client_named(input);
+  changed constant boolean := private.link_client(client, input);
 begin
-  partner := private.business_named(input);
-  changed := client.partner_id is distinct from partner.id;
-  if changed then
-    -- accounts stay with the tenant they were created in: the client would lose them
-    perform private.refuse_if('client_has_accounts', exists (select from core.accounts a where a.client_id = client.id),
-      json_build_object('client', client.client_id));
-    update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
-    perform private.audit('client.linked', client.id);
-  end if;
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_link(jsonb) is
@@ -20136,7 +20251,8 @@ begin
                                          -- a key that asks is in use; its row says so when the request is charged
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
-                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null
+                      and private.key_stands(k)),
     'clients', (select coalesce(json_agg(json_build_object(
                          'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
                          'secret_rotated_at', private.iso(c.secret_rotated_at),
@@ -20191,7 +20307,8 @@ begin
                    from core.partner_managers m where m.partner_id = partner.id),
     'key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
                                      'last_used_at', private.iso(k.last_used_at))
-              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
+              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null
+                      and private.key_stands(k)),
     'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]')
                 from core.oauth_clients c where c.partner_id = partner.id));
 end $$;
@@ -21412,12 +21529,14 @@ declare
   minted json;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
-  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean, (caller ->> 'grant_id')::uuid,
+                                      (caller ->> 'secret_number')::bigint);
   perform private.refuse_if('api_key_exists', minted is null);
   return minted;
 end $$;
 comment on function api.mint_partner_key(jsonb, jsonb) is
-  'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
+  'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here. Mails everybody who '
+  'manages the partner.';
 
 create function api.revoke_partner_key(caller jsonb) returns json
 language plpgsql security definer
@@ -29770,7 +29889,8 @@ as $$
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
           and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'contact_changed',
-                              'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+                              'iban_changed', 'key_minted', 'webhook_failing', 'webhook_disabled',
+                              'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)

@@ -369,6 +369,11 @@ async function refuseRequests(
     refuse(code, "/oauth-authorize", { ...fresh, body: { ...authorization, ...fields } });
   await authorize("unsupported_response_type", { response_type: "token" });
   await authorize("invalid_redirect_uri", { redirect_uri: "https://elsewhere.example/" });
+  const managing = await world.app({ scopes: ["partners:write"] });
+  await refuse("recent_sign_in_required", "/oauth-authorize", {
+    token: session,
+    body: authorizationOf(managing, newVerifier(), { scope: "partners:write" }),
+  });
   await refuse("missing_or_invalid_token", "/oauth-authorize", { body: authorization });
   await refuse("invalid_json", "/oauth-authorize", { ...fresh, raw: "{" });
   await refuse("partner_api_key_scope", "/oauth-authorize", { ...key, body: authorization });

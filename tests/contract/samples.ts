@@ -342,7 +342,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     user: { token: appToken, subject: await subjectOf(appToken) },
     partner: { token: key, subject: `partner:${keyed}` },
     sandbox: { token: key, subject: `partner:${keyed}` },
-    session: { token: session, subject: `user:${user.id}` },
+    session: { token: session, subject: `session:${user.id}` },
     worker: { subject: null },
     anyone: { subject: null },
   };

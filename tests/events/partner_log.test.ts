@@ -34,6 +34,7 @@ beforeAll(async () => {
     clientId: app.client_id,
     scope: scopes.join(" "),
     grantId,
+    secretNumber: 1,
   });
 });
 afterAll(() => world.close());

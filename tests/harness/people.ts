@@ -54,7 +54,8 @@ export function people(environment: Environment, row: World["row"]): People {
       id,
       client_id,
       secret,
-      token: (scope = scopes.join(" ")) => issueClientToken(environment, client_id, scope),
+      token: (scope = scopes.join(" ")) =>
+        issueClientToken(environment, { clientId: client_id, scope, secretNumber: 1 }),
     };
   };
   const addPartner: People["addPartner"] = async (slug = `partner-${randomBytes(6).toString("hex")}`) => {
@@ -106,7 +107,13 @@ export function people(environment: Environment, row: World["row"]): People {
           granted(scopes),
         );
         const scope = granted(scopes).join(" ");
-        return issueUserToken(environment, { userId: id, clientId: app.client_id, scope, grantId: grant.id });
+        return issueUserToken(environment, {
+          userId: id,
+          clientId: app.client_id,
+          scope,
+          grantId: grant.id,
+          secretNumber: 1,
+        });
       },
     };
   };

@@ -34,6 +34,18 @@ const ask = async (fields: Record<string, unknown> = {}, session?: string) =>
   world.post("/oauth-authorize", authorizationOf(app, newVerifier(), fields), session ?? (await person.session()));
 
 describe("§4.5 oauth-authorize", () => {
+  test("contract §7 attack: partners:write takes a sign-in of the last 15 minutes, so an open browser gives no keys away", async () => {
+    app = await world.app({ scopes: ["partners:read", "partners:write"] });
+    const session = await person.session();
+    await world.freeze("2026-11-20T09:15:01Z");
+    expect(await ask({ scope: "partners:read partners:write" }, session)).toMatchObject({
+      status: 403,
+      body: { error: "recent_sign_in_required" },
+    });
+    expect((await ask({ scope: "partners:read" }, session)).status).toBe(200);
+    expect((await ask({ scope: "partners:write" })).status).toBe(200);
+  });
+
   test("answers the registered URI with code and state, and who answers (RFC 9207)", async () => {
     const { status, body, headers } = await ask({ state: "a&b=c d" });
     expect(status).toBe(200);

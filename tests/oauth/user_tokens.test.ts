@@ -242,6 +242,24 @@ describe("contract §7 RFC 9700 §4.5 and RFC 6749 §4.1.2 a code used twice", (
     );
   });
 
+  test.each([
+    ["verifier", { code_verifier: newVerifier().code_verifier }],
+    ["redirect URI", { redirect_uri: "https://app.example/other" }],
+  ])("attack: a leaked one with another %s ends nothing, and is audited", async (_what, fields) => {
+    const verifier = newVerifier();
+    const code = await codeOf(world, person, app, verifier);
+    const { body } = await exchange(world, app, code, verifier);
+    await world.freeze(at(60));
+    expect(await exchange(world, app, code, verifier, fields)).toMatchObject(INVALID_GRANT);
+    expect(await admitted(body.access_token)).toBe(200);
+    const { id } = await grantOf();
+    expect(
+      await world.row("select action from core.audit_log where subject_id = $1 order by id desc limit 1", id),
+    ).toEqual({ action: "oauth.used_code_refused" });
+    expect(await exchange(world, app, code, verifier)).toMatchObject(INVALID_GRANT);
+    expect(await admitted(body.access_token), "the right verifier again").toBe(401);
+  });
+
   test("another client that presents it later does nothing to the one it was made for", async () => {
     const verifier = newVerifier();
     const code = await codeOf(world, person, app, verifier);
@@ -694,6 +712,7 @@ describe("§5 who is let in", () => {
         ...claims,
         grantId: String(grant_id),
         scope: SCOPES.join(" "),
+        secretNumber: 1,
       });
       expect(await admitted(forged)).toBe(401);
     }
@@ -701,7 +720,8 @@ describe("§5 who is let in", () => {
 
   test("RFC 9700 §4.6 a token of our key with a grant or a person that is no id is 401, and asks the database nothing", async () => {
     const { grant_id } = decodeJwt((await tokensOf(world, person, app)).access_token);
-    const claims = { userId: person.id, clientId: app.client_id, grantId: String(grant_id), scope: SCOPES.join(" ") };
+    const ids = { userId: person.id, clientId: app.client_id, grantId: String(grant_id) };
+    const claims = { ...ids, scope: SCOPES.join(" "), secretNumber: 1 };
     expect(await admitted(await issueUserToken(world.environment, claims))).toBe(200);
     for (const odd of ["x", "1", `${grant_id}0`, `${grant_id}'`, "\u0000", "\ud800", "é".repeat(40)])
       for (const field of ["grantId", "userId", "clientId"]) {
@@ -762,7 +782,7 @@ describe("§5 RFC 9700 §4.3.2 tokens in query strings are refused on every rout
 });
 
 describe("§8 RFC 9700 §4.10 guessing is limited, and locks nobody out", () => {
-  test("ten wrong secrets from one address, code or refresh or revocation alike; another address goes on", async () => {
+  test("ten wrong secrets from one address, code or refresh or revocation alike; the right one and another address go on", async () => {
     const limited = await createOAuthWorld();
     try {
       await limited.freeze(NINE);
@@ -779,12 +799,70 @@ describe("§8 RFC 9700 §4.10 guessing is limited, and locks nobody out", () => 
         const answer = i % 2 ? await revoke(limited, wrong, "x") : await refresh(limited, wrong, refresh_token);
         expect(answer.status).toBe(401);
       }
-      expect((await refresh(limited, its, refresh_token)).status).toBe(429);
-      expect((await revoke(limited, its, refresh_token)).status).toBe(429);
-      expect((await from("192.0.2.99", its.client_secret)).status).toBe(200);
+      expect((await refresh(limited, wrong, refresh_token)).status).toBe(429);
+      expect((await revoke(limited, wrong, refresh_token)).status).toBe(429);
+      expect((await from("192.0.2.99", "wrong")).status).toBe(401);
+      expect((await refresh(limited, its, refresh_token)).status, "the right secret").toBe(200);
     } finally {
       await limited.close();
     }
+  });
+});
+
+describe("contract §1 sixty token requests a minute, for each person of an application", () => {
+  let limited: OAuth;
+  let its: App;
+  beforeAll(async () => {
+    limited = await createOAuthWorld();
+  });
+  afterAll(() => limited.close());
+  beforeEach(async () => {
+    await limited.freeze(NINE);
+    its = await limited.app();
+  });
+  const many = async (times: number, send: () => Promise<Answer>) => {
+    const counted: Record<number, number> = {};
+    for (let i = 0; i < times; i++) {
+      const { status } = await send();
+      counted[status] = (counted[status] ?? 0) + 1;
+    }
+    return counted;
+  };
+
+  test("attack: codes that a visitor made up spend nothing that good codes and refreshes need", async () => {
+    const someone = await limited.person();
+    const { refresh_token } = await tokensOf(limited, someone, its);
+    const junk = () => exchange(limited, its, randomBytes(32).toString("base64url"), newVerifier());
+    expect(await many(70, junk)).toEqual({ 400: 60, 429: 10 });
+    const refreshed = await refresh(limited, its, refresh_token);
+    expect(refreshed.status).toBe(200);
+    expect(refreshed.headers.get("ratelimit")).toMatch(/^"token";r=58;/);
+    await tokensOf(limited, await limited.person(), its);
+    expect((await refresh(limited, its, "made up")).status, "made-up tokens count with them").toBe(429);
+  });
+
+  test("attack: a grant that ended hears so, and spends nothing of the person's other grants", async () => {
+    const someone = await limited.person();
+    const over = await tokensOf(limited, someone, its);
+    await revoke(limited, its, over.refresh_token);
+    expect(await many(61, () => refresh(limited, its, over.refresh_token))).toEqual({ 400: 60, 429: 1 });
+    await tokensOf(limited, someone, its);
+  });
+
+  test("a person's refreshes count for them alone; one too many uses no token", async () => {
+    const someone = await limited.person();
+    const tokens = await tokensOf(limited, someone, its);
+    const other = await tokensOf(limited, await limited.person(), its);
+    let { refresh_token } = tokens;
+    const next = async () => {
+      const answer = await refresh(limited, its, refresh_token);
+      refresh_token = answer.body.refresh_token ?? refresh_token;
+      return answer;
+    };
+    expect(await many(60, next)).toEqual({ 200: 59, 429: 1 });
+    expect((await refresh(limited, its, other.refresh_token)).status).toBe(200);
+    await limited.freeze(at(60));
+    expect((await next()).status, "the token that was refused").toBe(200);
   });
 });
 
@@ -806,7 +884,10 @@ describe("§5 what is over is forgotten", () => {
     await revoke(world, app, access_token);
     await purge();
     expect(await left()).toEqual({ codes: 1, refresh_tokens: 1, revoked: 1 });
-    await world.freeze(at(3601));
+    await world.freeze(at(3630));
+    await purge();
+    expect(await left(), "a function whose clock is behind still reads the token").toMatchObject({ revoked: 1 });
+    await world.freeze(at(3631));
     await purge();
     expect(await left()).toEqual({ codes: 1, refresh_tokens: 1, revoked: 0 });
     await world.freeze(at(86_400 + 601));

@@ -139,6 +139,23 @@ describe("contract §8 app", () => {
     await refused(`app rotate-secret ${app.client_id}`, "is disabled for good");
   });
 
+  test("§5 app set-scopes replaces what it may ask for; client set-scopes and client link refuse an application", async () => {
+    const app = await world.app();
+    const set = `app set-scopes ${app.client_id} energy:read profile:read`;
+    expect((await done(set, "client.scopes_set")).json).toMatchObject({
+      changed: true,
+      app: { scopes: ["energy:read", "profile:read"] },
+    });
+    expect((await done(set)).json.changed).toBe(false);
+    for (const command of [
+      `client set-scopes ${app.client_id} cpo:accounts:read`,
+      `client link ${app.client_id} partner-a`,
+    ])
+      await refused(command, "is an application; use app set-scopes or app link");
+    const row = await world.row("select scopes, partner_id from core.oauth_clients where id = $1", app.id);
+    expect(row).toEqual({ scopes: ["energy:read", "profile:read"], partner_id: null });
+  });
+
   test("§4.5 app link: first consents attribute from then on", async () => {
     const app = await create();
     const before = await world.person();

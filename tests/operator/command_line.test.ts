@@ -214,6 +214,7 @@ describe("contract §8 exit codes and errors", () => {
       expect(ends.map(({ name }) => name).sort()).toEqual([
         "app disable",
         "app rotate-secret",
+        "app set-scopes",
         "booking credit",
         "booking export",
         "booking reverse-credit",

@@ -196,7 +196,9 @@ describe("contract §8 client", () => {
         ],
         return_url: "https://a.example/klaar",
         secret_rotated_at: "2026-11-20T12:00:00Z",
-        tokens_valid_from: null,
+        secret_number: 1,
+        tokens_from_secret: 1,
+        last_used_at: null,
         disabled_at: null,
         created_at: "2026-11-20T12:00:00Z",
       },
@@ -215,11 +217,12 @@ describe("contract §8 client", () => {
     expect(stored.everything).not.toContain(json.client_secret);
 
     const listed = await done("client list --partner partner-a");
-    expect(listed.json.clients).toContainEqual(json.client);
+    const used = { ...json.client, last_used_at: "2026-11-20T12:00:00Z" };
+    expect(listed.json.clients).toContainEqual(used);
     expect(listed.out).not.toMatch(/secret_hash|client_secret/);
     expect(listed.out).not.toContain(stored.secret_hash);
-    expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(json.client);
-    expect((await done("client list")).json.clients).toContainEqual(json.client); // of every partner
+    expect((await done("client list --partner partner-b")).json.clients).not.toContainEqual(used);
+    expect((await done("client list")).json.clients).toContainEqual(used); // of every partner
     await refused("client list --partner nobody", "No partner");
   });
 
@@ -274,14 +277,18 @@ describe("contract §8 client", () => {
     const client = await world.addClient(world.partnerA.id);
     const before = (await getToken(client.client_id, client.secret)).body.access_token;
     const first = await done(`client rotate-secret ${client.client_id}`, "client.secret_rotated");
-    expect(first.json).toMatchObject({ client: { client_id: client.client_id, tokens_valid_from: null } });
+    expect(first.json).toMatchObject({
+      client: { client_id: client.client_id, tokens_from_secret: 1 },
+    });
     expect((await getToken(client.client_id, client.secret)).body.error).toBe("invalid_client");
     expect((await getToken(client.client_id, first.json.client_secret)).status).toBe(200);
     expect((await world.get("/v1/accounts", before)).status).toBe(200);
 
     await world.freeze("2026-11-20T12:00:10Z");
     const second = await done(`client rotate-secret ${client.id} --revoke-tokens`, "client.secret_rotated");
-    expect(second.json.client.tokens_valid_from).toBe("2026-11-20T12:00:10Z");
+    const { secret_number, tokens_from_secret } = second.json.client;
+    expect(tokens_from_secret).toBe(secret_number);
+    expect(secret_number, "also after a restore").toBeGreaterThanOrEqual(Date.parse("2026-11-20T12:00:10Z") / 1000);
     expect(second.json.client_secret).not.toBe(first.json.client_secret);
     expect((await world.get("/v1/accounts", before)).status).toBe(401);
     expect((await getToken(client.client_id, first.json.client_secret)).body.error).toBe("invalid_client");

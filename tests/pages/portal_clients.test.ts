@@ -99,11 +99,11 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
     const asked = (await ask(portal(world, `${page}/rotate`))).text;
     const form = { form_token: formToken(asked), once: once(asked), revoke_tokens: "yes" };
     const secret = codeIn((await ask(portal(world, `${page}/rotate`), { form })).text) ?? "";
-    const { tokens_valid_from } = await world.row(
-      "select tokens_valid_from > '-infinity' as tokens_valid_from from core.oauth_clients where id = $1",
+    const { ended } = await world.row(
+      "select tokens_from_secret = secret_number as ended from core.oauth_clients where id = $1",
       world.partnerA.client.id,
     );
-    expect([tokens_valid_from, (await tokenWith(secret)).status]).toEqual([true, 200]);
+    expect([ended, (await tokenWith(secret)).status]).toEqual([true, 200]);
     await world.rows(
       "update auth.sessions set created_at = private.now() - interval '16 minutes' where user_id = $1",
       manager.user_id,

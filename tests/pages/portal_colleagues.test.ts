@@ -244,7 +244,8 @@ describe("contract §7 a colleague who goes", () => {
       app.id,
       scopes,
     );
-    const granted = { userId: other.user_id, clientId: app.client_id, scope: "partners:read", grantId };
+    const ids = { userId: other.user_id, clientId: app.client_id, grantId };
+    const granted = { ...ids, scope: "partners:read", secretNumber: 1 };
     const token = await issueUserToken(world.environment, granted);
     expect((await world.get("/partner/me", token)).status).toBe(200);
     const { text } = await remove(ask, other.user_id);

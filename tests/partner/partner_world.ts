@@ -48,7 +48,7 @@ export async function giveManager(world: World, partner: { id: string } | null, 
     granted,
   );
   const scope = granted.join(" ");
-  return issueUserToken(world.environment, { userId, clientId: app.client_id, scope, grantId });
+  return issueUserToken(world.environment, { userId, clientId: app.client_id, scope, grantId, secretNumber: 1 });
 }
 
 /** A new active API key of a partner; the one before stops working. */

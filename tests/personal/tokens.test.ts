@@ -125,6 +125,33 @@ describe("contract §6 DELETE /tokens/{id}", () => {
   });
 });
 
+test.each(["0000-01-01T00:00:00Z", "2099-01-01T00:00:00+16:00", "2099-01-01T00:00:00-23:59"])(
+  "contract §6 POST /tokens refuses what the database knows no time for, %s, and names the field",
+  async (expires_at) => {
+    expect(await create({ expires_at })).toMatchObject({
+      status: 400,
+      body: { error: "invalid_request", issues: [{ path: "expires_at" }] },
+    });
+  },
+);
+
+test("contract §1 attack: a thief of a token spends its limit, and its owner still revokes it", async () => {
+  const limited = await createOAuthWorld();
+  try {
+    await limited.freeze("2026-11-20T09:00:00Z");
+    const owner = await limited.addUser();
+    const bearer = await limited.signSession({ sub: owner.id });
+    const { body: made } = await limited.post("/tokens", { name: "Lost", scopes: ["energy:read"] }, bearer);
+    const thief = () => limited.get("/energy", made.token);
+    await Promise.all(Array.from({ length: 60 }, thief));
+    expect((await thief()).status).toBe(429);
+    expect((await limited.send(`/tokens/${made.id}`, { method: "DELETE", token: bearer })).status).toBe(200);
+    expect((await thief()).status).toBe(401);
+  } finally {
+    await limited.close();
+  }
+});
+
 test("contract §9 attack: a token that is revoked while it is used: neither waits for the other", async () => {
   const { body: made } = await create();
   expect((await world.get("/energy", made.token)).status).toBe(200);
@@ -138,7 +165,9 @@ test("contract §9 attack: a token that is revoked while it is used: neither wai
     ).n;
   try {
     await holder.query("begin");
-    await holder.query("select from core.rate_limit_state where subject = $1 for update", [`user:${user.id}`]);
+    await holder.query("select from core.rate_limit_state where subject = any ($1) for update", [
+      [`user:${user.id}`, `session:${user.id}`],
+    ]);
     const using = world.get("/energy", made.token);
     await expect.poll(waiting).toBe(1);
     const revoking = revoke(made.id);

@@ -242,7 +242,7 @@ test("contract §1 attack: a ticket that leaves out what it should say admits no
     kind: "cpo",
     client_id: client.client_id,
     token_id: "x",
-    issued_at: 4e9,
+    secret_number: 1,
     scopes: ["cpo:accounts:read"],
   };
   const demand = { kind: "cpo", scope: "cpo:accounts:read", key: false, bucket: "cpo_read" };
@@ -257,7 +257,7 @@ test("contract §1 attack: a ticket that leaves out what it should say admits no
   await expect(admit({})).resolves.toContain(world.partnerA.id);
   await expect(admit({ scopes: undefined })).rejects.toMatchObject(refusing("insufficient_scope"));
   await expect(admit({}, { kind: undefined })).rejects.toMatchObject(refusing("wrong_kind"));
-  await expect(admit({ issued_at: undefined })).rejects.toMatchObject(refusing("missing_or_invalid_token"));
+  await expect(admit({ secret_number: undefined })).rejects.toMatchObject(refusing("missing_or_invalid_token"));
   await expect(admit({ kind: undefined })).rejects.toMatchObject(refusing("missing_or_invalid_token"));
 });
 

@@ -138,7 +138,7 @@ test("§5 attack: the replica admits nobody, and shows whom the primary admitted
     kind: "cpo",
     client_id: client.client_id,
     token_id: "x",
-    issued_at: 4e9,
+    secret_number: 1,
     scopes: READ.split(" "),
   };
   const demand = { kind: "cpo", scope: READ, key: false, bucket: "cpo_read" };

@@ -83,6 +83,7 @@ const AMONG_PEOPLE: Record<string, string> = {
   oauth_consents_client_id_fkey: "a person's consent to an application, of whichever partner",
   oauth_grants_client_id_fkey: "a person's grant to an application, of whichever partner",
   oauth_refresh_tokens_grant_id_fkey: "a person's",
+  partner_keys_grant_id_fkey: "a person's grant, through which their application minted the key",
 };
 
 /** Foreign keys without an index of their own: what they lead to is small, or deleted one at a time. */

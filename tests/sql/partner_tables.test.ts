@@ -56,10 +56,12 @@ const NO_SECRETS = [
   "mandates.document_sha256",
   // when, not what
   "oauth_clients.secret_rotated_at",
-  "oauth_clients.tokens_valid_from",
+  "oauth_clients.secret_number",
+  "oauth_clients.tokens_from_secret",
   "ocpi_cdrs.document_sha256",
   "ocpi_cdrs.kept_sha256",
   "ocpi_connections.plain_token",
+  "partner_keys.secret_number",
   "partner_logos.hash",
   "partner_logos.png",
   "partners.referral_code",

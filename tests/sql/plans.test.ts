@@ -209,7 +209,7 @@ test("admission, on a connection that planned it while few limits were taken", a
     );
   await limits(1, 40);
   await admin.query("vacuum analyze core.rate_limit_state");
-  const credential = { kind: "cpo", client_id: client.client_id, issued_at: 2_000_000_000, token_id: "x", scopes: [] };
+  const credential = { kind: "cpo", client_id: client.client_id, secret_number: 1, token_id: "x", scopes: [] };
   const ticket = { host: "sandbox", credential, demand: { kind: "cpo", bucket: "cpo_read" } };
   const admit = `select api.admit('${JSON.stringify(ticket)}')`;
   const connection = await admin.connect();

@@ -805,6 +805,120 @@ describe("§5.6 an application that acts for a person", () => {
     expect(shown.map(({ body }) => new URLSearchParams(body).get("refresh_token"))).toEqual(["refresh-0", "refresh-1"]);
   });
 
+  describe("§5.6 attack: clients that share stored tokens never use a refresh token twice", () => {
+    const FIRST = { accessToken: "old", refreshToken: "refresh-0", refreshAt: 0, scope: "" };
+    /** A service that ends a refresh token with its use, and two clients of one store. */
+    const shared = (keepAfter = 0) => {
+      let good = "refresh-0";
+      let refused = 0;
+      const made = application({
+        "/energy": { body: {} },
+        "/oauth-token": ({ body }) => {
+          const shown = new URLSearchParams(body).get("refresh_token");
+          if (shown !== good) {
+            refused += 1;
+            return { status: 400, body: { error: "invalid_grant" } };
+          }
+          const next = USER_TOKEN();
+          good = next.body.refresh_token;
+          return next;
+        },
+      });
+      let stored = { ...FIRST, refreshAt: Date.now() };
+      const keep = async (next: typeof stored) => {
+        await new Promise((resolve) => setTimeout(resolve, keepAfter));
+        stored = next;
+      };
+      const client = (load: (() => typeof stored) | undefined = () => stored) =>
+        made.app.tokenOf({ ...FIRST, refreshAt: Date.now() }, keep, load);
+      return { ...made, client, store: () => stored, refused: () => refused };
+    };
+
+    test("§5.6 one that comes later takes the stored tokens, and refreshes them when it is time", async () => {
+      const { client, sent, refused } = shared();
+      const [one, other] = [client(), client()];
+      const first = one();
+      await vi.advanceTimersByTimeAsync(10);
+      expect([await first, await other()]).toEqual(["token-1", "token-1"]);
+      await vi.advanceTimersByTimeAsync(3540_000);
+      const second = other();
+      await vi.advanceTimersByTimeAsync(10);
+      expect([await second, await one()]).toEqual(["token-2", "token-2"]);
+      expect([sent.length, refused()]).toEqual([2, 0]);
+    });
+
+    test("§5.6 of two at the same moment one is refused, and takes what the other stores a little later", async () => {
+      const { client, refused } = shared(600);
+      const both = Promise.all([client()(), client()()]);
+      await vi.advanceTimersByTimeAsync(2000);
+      expect([await both, refused()]).toEqual([["token-1", "token-1"], 1]);
+    });
+
+    test("§5.6 where nobody stored newer tokens, invalid_grant is told; without load at once", async () => {
+      const { client, store } = shared();
+      await Promise.all([client()(), vi.advanceTimersByTimeAsync(10)]);
+      const older = { ...store(), refreshAt: 0 };
+      for (const [load, ms] of [
+        [() => older, 4000],
+        [undefined, 0],
+      ] as const) {
+        const tokenOf = load
+          ? client(load)
+          : application({ "/oauth-token": { status: 400, body: { error: "invalid_grant" } } }).app.tokenOf(
+              FIRST,
+              () => {},
+            );
+        const refusal = expect(tokenOf()).rejects.toMatchObject({ code: "invalid_grant" });
+        await vi.advanceTimersByTimeAsync(ms);
+        await refusal;
+      }
+    });
+  });
+
+  test("§5.6 after a 401 the tokens are refreshed once, and the call is sent again once", async () => {
+    const current = { accessToken: "old", refreshToken: "refresh-0", refreshAt: Date.now() + 3540_000, scope: "" };
+    const energy = [{ status: 401, body: { error: "x" } }, { body: {} }, { status: 401, body: { error: "x" } }];
+    const { app, fetch, paths } = application({ "/energy": energy });
+    const kept: string[] = [];
+    const token = app.tokenOf(current, (next) => kept.push(next.refreshToken));
+    const client = createClient({ baseUrl: BASE, token, fetch });
+    expect((await client.GET("/energy")).response.status).toBe(200);
+    expect(paths()).toEqual(["GET /energy", "POST /oauth-token", "GET /energy"]);
+    expect((await client.GET("/energy")).response.status, "refused again with new tokens").toBe(401);
+    expect([kept, paths().length]).toEqual([["refresh-1", "refresh-2"], 6]);
+    const fixed = createClient({ baseUrl: BASE, token: () => "mine", fetch });
+    expect((await fixed.GET("/energy")).response.status, "a function that cannot renew").toBe(401);
+  });
+
+  test.each([
+    ["breaks", () => Promise.reject(new TypeError("fetch failed"))],
+    ["hangs", () => new Promise<Response>(() => {})],
+  ])(
+    "§5.6 attack: a connection that %s: a refresh token is sent for 20 seconds, far from the 30 that end its grant",
+    async (_, fetch) => {
+      const begun = Date.now();
+      const sentAt: number[] = [];
+      const app = createApplication({
+        ...options,
+        retries: 50,
+        maxWaitMs: 600_000,
+        fetch: () => {
+          sentAt.push(Date.now() - begun);
+          return fetch();
+        },
+      });
+      const refusal = expect(app.refresh("x")).rejects.toMatchObject({
+        name: "ConnectionError",
+        safeToRepeat: false,
+        attempts: expect.any(Number),
+      });
+      await vi.advanceTimersByTimeAsync(120_000);
+      await refusal;
+      expect(sentAt.length).toBeGreaterThan(2);
+      expect(sentAt.at(-1)).toBeLessThan(20_000);
+    },
+  );
+
   test("§5.6 a refusal is an error with its code; what is revoked is sent with the application's own secret", async () => {
     const refusal = {
       status: 400,

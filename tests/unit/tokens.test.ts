@@ -12,6 +12,8 @@ import { readConfiguration } from "#shared/foundation/configuration.ts";
 import type { Environment } from "#shared/foundation/environment.ts";
 import { variables } from "../harness/environment.ts";
 
+const CLIENT = { clientId: "cpo_x", scope: "cpo:accounts:read", secretNumber: 1 };
+
 /** What tokens need of an environment; a database is not among it. */
 function environmentAt(moment: string, overrides: Record<string, string> = {}): Environment {
   return { config: readConfiguration(variables(overrides)), now: () => new Date(moment) } as unknown as Environment;
@@ -51,7 +53,7 @@ test("§8 an address is hashed with the host's own key: equal here, unlike elsew
 test("§8 a host whose clock is half a minute behind reads a token just issued; two minutes behind it does not", async () => {
   const TOKEN_KEYS = variables().TOKEN_KEYS ?? "";
   const at = (moment: string) => environmentAt(moment, { TOKEN_KEYS });
-  const token = await issueClientToken(at("2026-11-20T09:00:00Z"), "cpo_x", "cpo:accounts:read");
+  const token = await issueClientToken(at("2026-11-20T09:00:00Z"), CLIENT);
   expect(await readAccessToken(at("2026-11-20T08:59:30Z"), token)).toMatchObject({
     clientId: "cpo_x",
     subject: "cpo_x",
@@ -66,7 +68,7 @@ test.each([
 ])("§5 a token is good on its own host only: %s sharing a key", async (_what, other) => {
   const TOKEN_KEYS = variables().TOKEN_KEYS ?? "";
   const moment = "2026-11-20T09:00:00Z";
-  const token = await issueClientToken(environmentAt(moment, { TOKEN_KEYS }), "cpo_x", "");
+  const token = await issueClientToken(environmentAt(moment, { TOKEN_KEYS }), { ...CLIENT, scope: "" });
   expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS }), token)).not.toBeNull();
   expect(await readAccessToken(environmentAt(moment, { TOKEN_KEYS, ...other }), token)).toBeNull();
 });
@@ -74,7 +76,7 @@ test.each([
 test("§5 a token that was read before is refused once it has expired, and so is one with another signature", async () => {
   let now = new Date("2026-11-20T09:00:00Z");
   const environment = { ...environmentAt(""), now: () => now };
-  const issue = () => issueClientToken(environment, "cpo_x", "cpo:accounts:read");
+  const issue = () => issueClientToken(environment, CLIENT);
   const [token, other] = [await issue(), await issue()];
   const read = (bearer: string) => readAccessToken(environment, bearer);
   const known = await read(token);

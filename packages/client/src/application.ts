@@ -1,8 +1,9 @@
-import { held, replaceAt, requestToken, required, type Token } from "./credential.ts";
-import { ApiError, requireJson } from "./error.ts";
+import { held, replaceAt, requestToken, required, type Token, type TokenFunction } from "./credential.ts";
+import { ApiError, ConnectionError, requireJson } from "./error.ts";
 import { type SendOptions, sender } from "./patience.ts";
 import type { components } from "./schema.ts";
 import { withoutSlash } from "./url.ts";
+import { after, sleep } from "./wait.ts";
 
 export type ApplicationOptions = SendOptions & {
   /** Where tokens come from, such as `https://api.example.com`. */
@@ -38,6 +39,14 @@ export class AuthorizationError extends Error {
     this.code = code;
   }
 }
+
+/**
+ * For how long one code or refresh token is sent, in milliseconds, and how long one attempt takes. The service ends the grant of a token
+ * that comes again 30 seconds after its use.
+ */
+const [SENT_MS, ATTEMPT_MS] = [20_000, 6_000];
+/** Milliseconds after which another process that has just refreshed has stored its tokens. */
+const STORED_AFTER = [0, 250, 500, 1000, 2000];
 
 const base64url = (bytes: Uint8Array) =>
   btoa(String.fromCharCode(...bytes))
@@ -80,9 +89,34 @@ export function createApplication(options: ApplicationOptions) {
     return described;
   };
 
+  const { fetch = globalThis.fetch, maxWaitMs = SENT_MS, timeoutMs = ATTEMPT_MS } = options;
+  const lost = (attempts: number, cause: unknown) => new ConnectionError("POST /oauth-token", attempts, false, cause);
+
+  const ask = async (fields: Record<string, string>): Promise<Token> => {
+    let attempts = 0;
+    // a sender of its own, because the limit counts by person
+    const sendOnce = sender(authUrl, {
+      ...options,
+      maxWaitMs: Math.min(maxWaitMs, SENT_MS),
+      timeoutMs: Math.min(timeoutMs, ATTEMPT_MS),
+      fetch: (...request) => {
+        attempts += 1;
+        return fetch(...request);
+      },
+    });
+    const end = new AbortController();
+    const timer = after(SENT_MS, () => end.abort(lost(attempts, new Error(`more than ${SENT_MS} ms`))));
+    try {
+      return await requestToken(authUrl, sendOnce, { ...client, ...fields }, end.signal);
+    } catch (error) {
+      throw error instanceof ConnectionError ? lost(error.attempts, error.cause) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
   const tokens = async (fields: Record<string, string>): Promise<UserTokens> => {
     const asked = Date.now();
-    const answer: Token = await requestToken(authUrl, send, { ...client, ...fields });
+    const answer = await ask(fields);
     return {
       accessToken: answer.access_token,
       refreshToken: answer.refresh_token ?? "",
@@ -132,22 +166,41 @@ export function createApplication(options: ApplicationOptions) {
     refresh,
 
     /**
-     * A `token` for createClient, refreshed when it is time, by one request at a time. `keep` is given the new tokens before the first of
-     * them is used, because the old refresh token no longer works.
+     * A `token` for createClient, refreshed when it is time and after a 401, by one request at a time. `keep` is given the new tokens
+     * before the first of them is used, because the old refresh token no longer works. Give `load`, which reads what `keep` stored, if
+     * several clients or processes share these tokens.
      */
-    tokenOf(current: UserTokens, keep: (tokens: UserTokens) => unknown): () => Promise<string> {
-      let { refreshToken } = current;
-      const credential = held(
-        async () => {
-          const fresh = await refresh(refreshToken);
-          refreshToken = fresh.refreshToken;
-          await keep(fresh);
-          return { token: fresh.accessToken, until: fresh.refreshAt };
-        },
-        { token: current.accessToken, until: current.refreshAt },
-      );
+    tokenOf(
+      current: UserTokens,
+      keep: (tokens: UserTokens) => unknown,
+      load?: (() => UserTokens | null | undefined | Promise<UserTokens | null | undefined>) | undefined,
+    ): TokenFunction & (() => Promise<string>) {
       const never = new AbortController().signal;
-      return () => credential.token(never);
+      let last = current;
+      /** What somebody else stored since: a refresh token that we used ourselves would end the grant. */
+      const stored = async (): Promise<boolean> => {
+        const found = await load?.();
+        if (!found || found.refreshAt <= last.refreshAt) return false;
+        last = found;
+        return true;
+      };
+      const renewed = async (): Promise<void> => {
+        if ((await stored()) && Date.now() < last.refreshAt) return;
+        try {
+          last = await refresh(last.refreshToken);
+        } catch (error) {
+          if (!load || !(error instanceof ApiError && error.code === "invalid_grant")) throw error;
+          for (const ms of STORED_AFTER) {
+            await sleep(ms, never);
+            if (await stored()) return;
+          }
+          throw error;
+        }
+        await keep(last);
+      };
+      const heldOf = ({ accessToken, refreshAt }: UserTokens) => ({ token: accessToken, until: refreshAt });
+      const credential = held(() => renewed().then(() => heldOf(last)), heldOf(current));
+      return Object.assign(() => credential.token(never), { renew: credential.renew });
     },
 
     /** Ends a token, and with a refresh token all that were made of it. @throws {ApiError} */

@@ -12,7 +12,12 @@ export function required(name: string, value: string | undefined, where: string)
 const WHERE_TOKENS =
   "give a partner key, a personal token or an access token; leave the field out for calls that need none";
 
-export type TokenSource = string | (() => string | Promise<string>);
+/** Gives a token for each request. After 401 `renew` says whether it will give another one; then the request is sent again, once. */
+export interface TokenFunction {
+  (): string | Promise<string>;
+  renew?(refused: string): boolean;
+}
+export type TokenSource = string | TokenFunction;
 
 /** A token that somebody else looks after: a partner key, a personal token, or what a function of yours gives for each request. */
 export function given(source: TokenSource | undefined): Credential {
@@ -21,7 +26,7 @@ export function given(source: TokenSource | undefined): Credential {
   return {
     token: async (signal) =>
       ask ? required("token", await orAborted(Promise.resolve(ask()), signal), WHERE_TOKENS) : token,
-    renew: () => false,
+    renew: (refused) => ask?.renew?.(refused) ?? false,
   };
 }
 
@@ -60,9 +65,14 @@ export function held(ask: () => Promise<Held>, current: Held | null = null): Cre
 }
 
 /** Asks the token endpoint. @throws {ApiError} why there is no token. */
-export async function requestToken(authUrl: string, send: Send, fields: Record<string, string>): Promise<Token> {
+export async function requestToken(
+  authUrl: string,
+  send: Send,
+  fields: Record<string, string>,
+  signal: AbortSignal | null = null,
+): Promise<Token> {
   const body = new URLSearchParams(fields);
-  const response = await send(new Request(`${authUrl}/oauth-token`, { method: "POST", body }), null);
+  const response = await send(new Request(`${authUrl}/oauth-token`, { method: "POST", body, signal }), null);
   requireJson("POST /oauth-token", response);
   const answer: unknown = await response.json().catch(() => null);
   if (!response.ok) throw new ApiError(response.status, answer, response.headers);

@@ -4,6 +4,7 @@ import { Argument, Option } from "commander";
 import { USER_SCOPES } from "#shared/values/scopes.ts";
 import { about, type Command, changed, limit, list, partner } from "./command.ts";
 
+const scopes = Object.keys(USER_SCOPES);
 const app = () => new Argument("<app>", "client_id (or id) of the application");
 
 export const APP_COMMANDS: Command[] = [
@@ -18,9 +19,7 @@ export const APP_COMMANDS: Command[] = [
       new Argument("<name>", "what people know it by, up to 120 characters"),
       new Option("--operated-by <who>", "who runs it, as the consent page shows it").makeOptionMandatory(),
       new Option("--redirect-uris <uri...>", "where people return to with a code; one to ten").makeOptionMandatory(),
-      new Option("--scopes <scope...>", "all scopes it may ever ask for")
-        .choices(Object.keys(USER_SCOPES))
-        .makeOptionMandatory(),
+      new Option("--scopes <scope...>", "all scopes it may ever ask for").choices(scopes).makeOptionMandatory(),
       new Option("--partner <partner>", "id or slug of the partner it belongs to"),
     ],
     ops: "app_create",
@@ -54,6 +53,16 @@ export const APP_COMMANDS: Command[] = [
     ends: about("app", "will stop working for good, with all its tokens"),
     ops: "app_disable",
     view: changed("app", "Application disabled."),
+  },
+  {
+    name: "app set-scopes",
+    summary: "Replace the scopes that an application may ask people for",
+    details: "A removed scope also stops in tokens already issued. An added scope comes with a person's next consent.",
+    example: "app set-scopes app_4fGh2kLm chargers:read sessions:read",
+    takes: [app(), new Argument("<scopes...>", "all its scopes from now on").choices(scopes)],
+    ends: about("app", "will keep only the scopes named here"),
+    ops: "app_set_scopes",
+    view: changed("app", "Scopes set."),
   },
   {
     name: "app link",

@@ -69,6 +69,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   client_has_accounts: ({ client }) =>
     `${client} has created accounts under its partner, and they stay there; create a new client for the other partner.`,
   mixed_scopes: () => "Give + before every scope, to add them, or before none, to replace all.",
+  client_is_application: ({ client }) => `${client} is an application; use app set-scopes or app link.`,
   unknown_scope: ({ scopes }) => `Give at least one scope, all of them from: ${join(scopes)}.`,
   invalid_return_url: () =>
     "A return URL is https (http only for localhost), at most 500 characters, without credentials, query or fragment.",

@@ -213,7 +213,7 @@ function operation({ surface, endpoint }: Described, examples: Examples) {
 const COUNTED_BY: Record<CallerRule["kind"], string> = {
   cpo: "for each client",
   user: "for each application and person, or for all of a person's own tokens together",
-  session: "for all of a person's own tokens and sign-ins together",
+  session: "for all sign-ins of a person together",
   partner: "for each partner's key, or for each application and person",
   sandbox: "for each partner",
   anyone: "for each client",

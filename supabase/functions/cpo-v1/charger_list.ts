@@ -1,6 +1,6 @@
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { filter, instant, limit, lineOf, offset, orNull, uuid } from "#shared/values/fields.ts";
+import { filter, instant, limit, lineOf, moment, offset, orNull, uuid } from "#shared/values/fields.ts";
 import { CatalogCharger, pageFields } from "#shared/values/models.ts";
 import { chargerNames } from "./charger_names.ts";
 
@@ -86,7 +86,7 @@ export const updateCharger = endpoint(
       .object({
         ...chargerNames,
         charger_id: which.charger_id,
-        from: orNull(z.iso.datetime({ offset: true })).meta({
+        from: orNull(moment()).meta({
           description:
             "Since when the names hold, now if omitted: a session means the charger that had its name at the start. " +
             "Not before the last session that was stored by a name you move",

@@ -10,7 +10,7 @@ export const authorize = endpoint(
     description:
       "The bearer is the person's session JWT of Supabase Auth. Send the browser to `redirect_url`. The code in it " +
       "works once, for ten minutes, for this client, `redirect_uri` and `code_challenge`. Errors are never answered " +
-      "by redirect. Applications use the page in the metadata's `authorization_endpoint`. That page signs the " +
+      "by redirect. `partners:write` needs a sign-in of the last 15 minutes. Applications use the page in the metadata's `authorization_endpoint`. That page signs the " +
       "person in and calls this endpoint.",
     body: AuthorizationRequest,
     response: z
@@ -27,6 +27,7 @@ export const authorize = endpoint(
       "invalid_redirect_uri",
       "unauthorized_client",
       "invalid_scope",
+      "recent_sign_in_required",
     ],
     failure: "authorize_failed",
   },

@@ -2,7 +2,7 @@ import { Rate } from "#shared/foundation/admission.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 
-const granted = { client_id: z.string(), scope: z.string(), rate: Rate };
+const granted = { client_id: z.string(), scope: z.string(), secret_number: z.number(), rate: Rate };
 
 export const ANSWERS = {
   grant_client_credentials: z.object(granted),

@@ -13,10 +13,11 @@ export async function grant({ body, address_hash, environment, call, rate }: Gra
     }),
   );
   rate(answer.rate);
+  const { client_id: clientId, scope, secret_number: secretNumber } = answer;
   return {
-    access_token: await issueClientToken(environment, answer.client_id, answer.scope),
+    access_token: await issueClientToken(environment, { clientId, scope, secretNumber }),
     token_type: "Bearer" as const,
     expires_in: ACCESS_TOKEN_SECONDS,
-    scope: answer.scope,
+    scope,
   };
 }

@@ -27,9 +27,9 @@ export async function grantUserToken<Name extends string>(
     }),
   );
   rate(answer.rate);
-  const { user_id: userId, client_id: clientId, grant_id: grantId, scope } = answer;
+  const { user_id: userId, client_id: clientId, grant_id: grantId, scope, secret_number: secretNumber } = answer;
   return {
-    access_token: await issueUserToken(environment, { userId, clientId, scope, grantId }),
+    access_token: await issueUserToken(environment, { userId, clientId, scope, grantId, secretNumber }),
     token_type: "Bearer" as const,
     expires_in: ACCESS_TOKEN_SECONDS,
     refresh_token,

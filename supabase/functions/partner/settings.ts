@@ -106,7 +106,10 @@ export const mintApiKey = endpoint(
   {
     id: "mintPartnerApiKey",
     summary: "Create the partner's API key; it is shown once",
-    description: "A partner has one active key. With `rotate: true` the current key stops working at once.",
+    description:
+      "A partner has one active key. With `rotate: true` the current key stops working at once. A key that an " +
+      "application creates sees customers as the application does, by pseudonym. It ends with the application's " +
+      "access. Everybody who manages the partner gets a mail.",
     caller: MANAGER,
     limit: "partner_write",
     sql: ["mint_partner_key"],

@@ -1,7 +1,7 @@
 import { ChargingSession } from "#shared/endpoints/responses/charging_session.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { limit, offset, uuid } from "#shared/values/fields.ts";
+import { limit, offset, postgresTime, uuid } from "#shared/values/fields.ts";
 import { pageFields } from "#shared/values/models.ts";
 
 const BORDER_RULE = "must be a date, or a date and time with its offset";
@@ -10,11 +10,11 @@ const UNENCODED_PLUS = `${BORDER_RULE}; write the + of an offset as %2B`;
 
 /** A date, read as the Dutch midnight at its start, or a moment with its offset. */
 const border = (description: string) =>
-  z
-    .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  postgresTime(
+    z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
       error: ({ input }) => (/T\S+ \d\d:\d\d$/.test(String(input)) ? UNENCODED_PLUS : BORDER_RULE),
-    })
-    .refine((value) => !value.startsWith("0000"), "there is no year 0")
+    }),
+  )
     .optional()
     .meta({ description, example: "2026-03-01" });
 

@@ -2,7 +2,7 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { Scope, Token } from "#shared/endpoints/responses/token.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { lineOf, orNull } from "#shared/values/fields.ts";
+import { lineOf, moment, orNull } from "#shared/values/fields.ts";
 
 export const listTokens = endpoint(
   {
@@ -33,7 +33,7 @@ export const createToken = endpoint(
       .object({
         name: lineOf(1, 100).meta({ description: "A name for the token", example: "Home Assistant" }),
         scopes: z.array(Scope).min(1).max(20).meta({ description: "The scopes it gets" }),
-        expires_at: orNull(z.iso.datetime({ offset: true })).meta({
+        expires_at: orNull(moment()).meta({
           description:
             "A moment in the future; absent or null: never expires. If it is over a year away or null, you must " +
             "have signed in within the last 15 minutes",

@@ -89,16 +89,16 @@ language sql stable parallel safe
 return coalesce(private.owner_id(), case when current_setting('app.sees_whole_tenant', true) = 'true' then null
                                          else uuid '00000000-0000-0000-0000-000000000000' end);
 
--- The person who acts for a partner in this transaction; null if its API key does.
+-- The person who acts for a partner in this transaction; null if an API key does.
 create function private.manager_id() returns uuid
 language plpgsql stable
 as $$ begin return nullif(current_setting('app.manager_id', true), '')::uuid; end $$;
 
--- Whether a partner asks by its key or in its portal. An application sees a pseudonym for each customer that its
--- partner brought (specification section 5).
+-- Whether a partner asks by its own key or in its portal. An application, and a key that it minted, see a pseudonym for
+-- each customer that the partner brought (specification section 5).
 create function private.is_partner_itself() returns boolean
 language plpgsql stable
-as $$ begin return private.manager_id() is null or private.client_id() is null; end $$;
+as $$ begin return private.client_id() is null or current_setting('app.caller_kind', true) <> 'partner'; end $$;
 
 -- The address that the caller proved by a mailed code, as the signatory of a CPO's customer. Null if they proved none.
 create function private.signatory() returns text

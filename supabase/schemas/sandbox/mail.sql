@@ -35,7 +35,8 @@ as $$
      and (m.partner_id = partner
           -- these hold no code, and no link but one that its own API answers to the partner
           and (m.template in ('mandate_link', 'managers_changed', 'customer_withdrew', 'contact_changed',
-                              'iban_changed', 'webhook_failing', 'webhook_disabled', 'ocpi_pull_failed')
+                              'iban_changed', 'key_minted', 'webhook_failing', 'webhook_disabled',
+                              'ocpi_pull_failed')
                or private.is_nobody_elses(partner, m.recipient))
           -- what the service writes to the partner's customers itself: a code to sign in with
           or m.partner_id = private.people_tenant() and private.is_nobody_elses(partner, m.recipient)

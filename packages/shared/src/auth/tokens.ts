@@ -23,6 +23,8 @@ type AccessToken = {
   scopes: string[];
   /** Seconds since the epoch. */
   issuedAt: number;
+  /** Which secret of the client bought it: the operator ends the tokens of earlier ones. */
+  secretNumber: number;
   id: string;
   /** The grant a user's token belongs to; a client's own has none. */
   grantId: string | null;
@@ -61,20 +63,24 @@ const verifierOf = oncePerEnvironment(async ({ config }) => {
 });
 
 /** A JWT access token for a client acting for itself (RFC 9068: issuer AUTH_URL, audience BASE_URL). */
-export function issueClientToken(environment: Environment, clientId: string, scope: string): Promise<string> {
-  return issue(environment, clientId, { client_id: clientId, scope });
+export function issueClientToken(
+  environment: Environment,
+  { clientId, scope, secretNumber }: { clientId: string; scope: string; secretNumber: number },
+): Promise<string> {
+  return issue(environment, clientId, { client_id: clientId, scope, secret_number: secretNumber });
 }
 
 /** A JWT access token for a client acting for a person, within one grant. */
 export function issueUserToken(
   environment: Environment,
-  { userId, clientId, scope, grantId }: { userId: string; clientId: string; scope: string; grantId: string },
+  { userId, ...of }: { userId: string; clientId: string; scope: string; grantId: string; secretNumber: number },
 ): Promise<string> {
-  return issue(environment, userId, { client_id: clientId, scope, grant_id: grantId });
+  const { clientId: client_id, scope, grantId: grant_id, secretNumber: secret_number } = of;
+  return issue(environment, userId, { client_id, scope, grant_id, secret_number });
 }
 
 /** A JWS in compact form (RFC 7515 section 7.1); WebCrypto writes an ES256 signature as RFC 7518 section 3.4 wants it. */
-async function issue(environment: Environment, subject: string, claims: Record<string, string>): Promise<string> {
+async function issue(environment: Environment, subject: string, claims: Record<string, unknown>): Promise<string> {
   const { key, header } = await signerOf(environment);
   const iat = Math.floor(environment.now().getTime() / 1000);
   const payload = {
@@ -119,7 +125,7 @@ export async function readAccessToken(environment: Environment, bearer: string):
 
 /** Printable ASCII, as all our claims are. */
 const isText = (value: unknown): value is string => typeof value === "string" && /^[\x20-\x7e]+$/.test(value);
-const isSecond = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isNatural = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isUuid = (value: unknown): value is string =>
   isText(value) && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 
@@ -127,8 +133,9 @@ async function verify(environment: Environment, bearer: string) {
   const verifier = await verifierOf(environment);
   try {
     const { payload } = await verifier(bearer, environment.now());
-    const { client_id, sub, scope, iat, exp = 0, jti, grant_id } = payload;
-    if (!isText(client_id) || !isText(sub) || !isText(jti) || !isSecond(iat)) return null;
+    const { client_id, sub, scope, iat, exp = 0, jti, grant_id, secret_number } = payload;
+    if (!isText(client_id) || !isText(sub) || !isText(jti) || !isNatural(iat)) return null;
+    if (!isNatural(secret_number)) return null;
     // the database reads these two as ids
     if (grant_id !== undefined && !isUuid(grant_id)) return null;
     if (sub !== client_id && !isUuid(sub)) return null;
@@ -138,6 +145,7 @@ async function verify(environment: Environment, bearer: string) {
       subject: sub,
       scopes: isText(scope) ? scope.split(" ") : [],
       issuedAt: iat,
+      secretNumber: secret_number,
       id: jti,
       grantId: grant_id ?? null,
     };

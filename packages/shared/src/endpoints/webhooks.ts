@@ -10,7 +10,7 @@ import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domai
 import type { ErrorCode } from "#shared/foundation/errors.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { type CallerRule, endpoint } from "#shared/http/endpoint.ts";
-import { limit, orNull, uuid } from "#shared/values/fields.ts";
+import { limit, moment, orNull, postgresTime, uuid } from "#shared/values/fields.ts";
 import type { Bucket } from "#shared/values/rate_limits.ts";
 import type {} from "./answers.ts";
 import { TestedWebhook, Webhook, WebhookWithSecret } from "./responses/webhook.ts";
@@ -32,7 +32,7 @@ type WebhookSurface = {
 const PLACE = "must be a cursor, the id of an event, or a moment such as 2026-11-20T09:30:00Z";
 const isPlace = (text: string) =>
   /^[\w-]{22}$/.test(text) ||
-  [z.guid(), z.iso.datetime({ offset: true }), z.iso.date()].some((form) => form.safeParse(text).success);
+  [z.guid(), moment(), postgresTime(z.iso.date())].some((form) => form.safeParse(text).success);
 
 /** Where to begin or to end. */
 const place = (description: string) =>

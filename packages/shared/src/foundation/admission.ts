@@ -22,8 +22,11 @@ const Caller = z.object({
   kind: z.string(),
   client_id: z.string().nullable().exactOptional(),
   user_id: z.string().nullable().exactOptional(),
-  /** The person who acts for a partner; absent when its API key does. */
+  /** The person who acts for a partner; absent when an API key does. */
   manager_id: z.string().exactOptional(),
+  /** The grant of the application through which that person acts, and the secret that bought its token. */
+  grant_id: z.string().nullable().exactOptional(),
+  secret_number: z.number().nullable().exactOptional(),
   /** The address of the signatory of a CPO's customers, on a person's own pages. */
   signatory: z.string().nullable().exactOptional(),
   partner_id: z.string().exactOptional(),

@@ -111,7 +111,7 @@ const table = {
   recent_sign_in_required: {
     status: 403,
     detail:
-      "A token of more than a year needs a sign-in of the last 15 minutes. Sign in again, or send an earlier expires_at.",
+      "partners:write, and a token of more than a year, need a sign-in of the last 15 minutes. Sign in again, or ask for less.",
   },
   partner_api_key_scope: {
     status: 403,

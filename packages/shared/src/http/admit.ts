@@ -13,7 +13,7 @@ import type { CallerRule, EndpointSpec } from "./endpoint.ts";
 
 /** A credential with a valid signature or form. The database decides whether it is still valid. */
 type Credential =
-  | { kind: "cpo"; client_id: string; token_id: string; scopes: string[]; issued_at: number }
+  | { kind: "cpo"; client_id: string; token_id: string; scopes: string[]; secret_number: number }
   | {
       kind: "user";
       client_id: string;
@@ -21,7 +21,7 @@ type Credential =
       grant_id: string;
       token_id: string;
       scopes: string[];
-      issued_at: number;
+      secret_number: number;
     }
   | { kind: "personal_token"; token_hash: string }
   | { kind: "partner_key"; key_hash: string; key_host: Caller["host"]; host: Caller["host"] }
@@ -37,9 +37,9 @@ type Reader = (bearer: string, environment: Environment) => Promise<Credential |
 const readJwt: Reader = async (bearer, environment) => {
   const token = await readAccessToken(environment, bearer);
   if (!token) return null;
-  const { clientId: client_id, id: token_id, scopes, issuedAt: issued_at } = token;
+  const { clientId: client_id, id: token_id, scopes, secretNumber: secret_number } = token;
   // under the client-credentials grant a token's subject is the client itself (RFC 9068 section 2.2)
-  if (token.subject === client_id) return { kind: "cpo", client_id, token_id, scopes, issued_at };
+  if (token.subject === client_id) return { kind: "cpo", client_id, token_id, scopes, secret_number };
   if (!token.grantId) return null;
   return {
     kind: "user",
@@ -48,7 +48,7 @@ const readJwt: Reader = async (bearer, environment) => {
     grant_id: token.grantId,
     token_id,
     scopes,
-    issued_at,
+    secret_number,
   };
 };
 

@@ -123,6 +123,15 @@ export const typedEmail = () =>
     })
     .pipe(email());
 
+/** Dates and times that Postgres takes too: it has no year 0, and offsets below 16 hours. */
+export const postgresTime = <Moment extends z.ZodType<string>>(moment: Moment) =>
+  moment
+    .refine((value) => !value.startsWith("0000"), "there is no year 0")
+    .refine((value) => !/[+-](?:1[6-9]|2\d):\d\d$/.test(value), "an offset is at most 15:59");
+
+/** A date and time with its offset, in any form of ISO 8601. */
+export const moment = () => postgresTime(z.iso.datetime({ offset: true }));
+
 /** A date and time in UTC without fractions, as every answer writes it. */
 export const instant = () => z.iso.datetime({ precision: 0 }).meta({ example: "2026-11-20T09:30:00Z" });
 

@@ -35,7 +35,7 @@ const allow = onRequest(async (request) => {
   try {
     url = await allowed(request, session.jwt);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    if (!(error instanceof ApiError) || (error.status !== 401 && error.code !== "recent_sign_in_required")) throw error;
     request.logOutcome(error.code);
     return request.signIn(undefined, "lost");
   }

@@ -25,7 +25,7 @@ begin
          (select p.is_active from core.partners p where p.id = c.partner_id) into client
     from core.oauth_clients c
    where c.client_id = credential ->> 'client_id' and c.disabled_at is null
-     and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+     and (credential ->> 'secret_number')::bigint >= c.tokens_from_secret
      and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   if not found then
     perform private.refuse_admission('missing_or_invalid_token');
@@ -62,7 +62,7 @@ begin
      where g.id = (credential ->> 'grant_id')::uuid and g.revoked_at is null
        and g.user_id = (credential ->> 'user_id')::uuid and c.client_id = credential ->> 'client_id'
        and c.disabled_at is null and private.may_act_for_people(c)
-           and to_timestamp((credential ->> 'issued_at')::bigint) >= c.tokens_valid_from
+       and (credential ->> 'secret_number')::bigint >= c.tokens_from_secret
        and not exists (select from core.revoked_access_tokens r where r.id = credential ->> 'token_id');
   end if;
 end $$;
@@ -89,9 +89,10 @@ begin
     if partner is null then
       perform private.refuse_admission('no_partner_linked');
     end if;
-    -- manager_id says that a person asks, for whom customers are pseudonymised
+    -- client_id pseudonymises customers; grant_id and secret_number are for a key that the application mints
     caller := jsonb_build_object('kind', 'partner', 'partner_id', partner, 'manager_id', person.user_id,
-                                 'client_id', person.client_id);
+                                 'client_id', person.client_id, 'grant_id', credential -> 'grant_id',
+                                 'secret_number', credential -> 'secret_number');
   else
     caller := jsonb_build_object('kind', 'user', 'user_id', person.user_id, 'client_id', person.client_id,
                                  'partner_id', private.people_tenant());
@@ -118,35 +119,37 @@ begin
   return jsonb_build_object(
     'caller', jsonb_build_object('kind', 'session', 'user_id', person, 'partner_id', private.people_tenant(),
                                  'signed_in_at', began),
-    'subject', 'user:' || person);
+    -- apart from personal tokens, so that a thief of one cannot keep its owner from revoking it
+    'subject', 'session:' || person);
 end $$;
 
 -- Admits a partner API key: {key_hash, key_host, host}, key_host by the key's prefix. Routes that need a managing
--- person refuse it.
+-- person refuse it. A key that an application minted sees what the application does.
 create function private.admit_partner_key(credential jsonb, demand jsonb) returns jsonb
 language plpgsql
 as $$
 declare
-  holder record;
+  key core.partner_keys;
 begin
-  select k.partner_id, p.is_active as partner_active into holder
-    from core.partner_keys k join core.partners p on p.id = k.partner_id
-   where k.key_hash = decode(credential ->> 'key_hash', 'hex') and k.revoked_at is null
+  select * into key
+    from core.partner_keys k
+   where k.key_hash = decode(credential ->> 'key_hash', 'hex')
      -- the sandbox handed out keys of the other prefix until September 2026
      and (credential ->> 'key_host' = credential ->> 'host' or credential ->> 'host' = 'sandbox'
           and k.created_at < '2026-09-01Z');
-  if holder.partner_id is null then
+  if key.id is null or not private.key_stands(key) then
     perform private.refuse_admission('missing_or_invalid_token');
   elsif (demand ->> 'kind' in ('partner', 'sandbox')) is not true then
     perform private.refuse_admission('wrong_kind');
   elsif (demand ->> 'key')::boolean is not true then
     perform private.refuse_admission('insufficient_scope', json_build_object('required_scope', demand ->> 'scope'));
-  elsif holder.partner_active is not true then
+  elsif (select p.is_active from core.partners p where p.id = key.partner_id) is not true then
     perform private.refuse_admission('no_partner_linked');
   end if;
   return jsonb_build_object(
-    'caller', jsonb_build_object('kind', 'partner', 'partner_id', holder.partner_id),
-    'subject', 'partner:' || holder.partner_id,
+    'caller', jsonb_build_object('kind', 'partner', 'partner_id', key.partner_id) || coalesce(
+      (select jsonb_build_object('client_id', g.client_id) from core.oauth_grants g where g.id = key.grant_id), '{}'),
+    'subject', 'partner:' || key.partner_id,
     'key_hash', credential -> 'key_hash');
 end $$;
 

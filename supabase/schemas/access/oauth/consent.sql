@@ -65,12 +65,14 @@ begin
   perform private.act_as(caller, 'session');
   select * into checked from private.check_authorization(request);
   perform private.refuse_if(checked.refusal, checked.refusal is not null);
+  -- it changes where money goes, and makes keys
+  perform private.require_recent_sign_in() where 'partners:write' = any (checked.scopes);
   perform private.consent(private.user_id(), checked.client, checked.scopes, request);
   return json_build_object('scope', array_to_string(checked.scopes, ' '));
 end $$;
 comment on function api.issue_authorization_code(jsonb, jsonb) is
   'The person allows an application: {client_id, redirect_uri, scope, code_challenge, code_hash} to {scope}. The code '
-  'lives ten minutes.';
+  'lives ten minutes. partners:write needs a recent sign-in.';
 
 create function api.describe_authorization(caller jsonb, request jsonb) returns json
 language plpgsql security definer

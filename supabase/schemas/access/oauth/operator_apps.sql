@@ -1,4 +1,4 @@
--- The operator on applications: register, list, rotate the secret, disable, link to a partner.
+-- The operator on applications: register, list, rotate the secret, disable, change scopes, link to a partner.
 
 -- private.act_as_operator, and the application that {app} names by id or client_id, locked. Its partner becomes the
 -- tenant.
@@ -116,12 +116,25 @@ create function ops.app_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  app     core.oauth_clients := private.app_named(input);
-  outcome json;
+  app     constant core.oauth_clients := private.app_named(input);
+  changed constant boolean := private.link_client(app, input);
 begin
-  outcome := ops.client_link(input || jsonb_build_object('client', app.client_id));
-  return json_build_object('changed', outcome -> 'changed', 'app', private.app_row(app.id));
+  return json_build_object('changed', changed, 'app', private.app_row(app.id));
 end $$;
 comment on function ops.app_link(jsonb) is
   'Links an application to a partner, which its users'' first consents attribute from then on: {app, partner} to '
   '{changed, app}.';
+
+create function ops.app_set_scopes(input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  wanted  constant text[] := private.read_scopes(input -> 'scopes', 'user');
+  app     constant core.oauth_clients := private.app_named(input);
+  changed constant boolean := private.set_scopes(app, wanted);
+begin
+  return json_build_object('changed', changed, 'app', private.app_row(app.id));
+end $$;
+comment on function ops.app_set_scopes(jsonb) is
+  'Replaces what an application may ask people for: {app, scopes} to {changed, app}. A scope taken away stops in '
+  'issued tokens too.';

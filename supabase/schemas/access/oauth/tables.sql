@@ -19,6 +19,12 @@ create policy "a person sees their own grants"
     on core.oauth_grants for select to api_owner using (user_id = (select private.user_id()));
 grant select on core.oauth_grants to api_owner;
 
+-- keys that applications minted, which tenancy/tables.sql has
+alter table core.partner_keys add constraint partner_keys_grant_id_fkey foreign key (grant_id)
+    references core.oauth_grants (id) on delete cascade;
+-- serves: the purge of grants
+create index partner_keys_grant_id on core.partner_keys (grant_id) where grant_id is not null;
+
 create table core.oauth_codes (
   code_hash      bytea       not null,
   grant_id       uuid        not null,

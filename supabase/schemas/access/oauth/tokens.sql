@@ -39,16 +39,20 @@ as $$
 declare
   presented constant bytea := decode(request ->> 'code_hash', 'hex');
   code      core.oauth_codes;
+  fits      boolean;
 begin
   refusal := 'invalid_grant';
   -- the grant is locked first: of ten requests at once, nine wait here and then see a used code
   select g.* into oauth_grant from core.oauth_grants g join core.oauth_codes c on c.grant_id = g.id
    where c.code_hash = presented and g.client_id = client.id for update of g;
   select * into code from core.oauth_codes c where c.code_hash = presented and c.grant_id = oauth_grant.id;
-  if code.used_at is not null and not private.is_race(code.used_at) then
+  fits := code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge';
+  if code.used_at is not null and not fits then
+    -- from an address or a log: who has no verifier never began the flow, and ends nobody's grant
+    perform private.audit('oauth.used_code_refused', oauth_grant.id);
+  elsif code.used_at is not null and not private.is_race(code.used_at) then
     perform private.end_grant(oauth_grant.id, 'code_reused');
-  elsif code.used_at is null and private.is_live(oauth_grant) and code.expires_at > private.now()
-        and code.redirect_uri = request ->> 'redirect_uri' and code.code_challenge = request ->> 'code_challenge' then
+  elsif code.used_at is null and fits and private.is_live(oauth_grant) and code.expires_at > private.now() then
     update core.oauth_codes c set used_at = private.now() where c.code_hash = presented;
     perform private.add_refresh_token(oauth_grant.id, 1, request ->> 'new_refresh_hash');
     scopes := oauth_grant.scopes;
@@ -57,7 +61,7 @@ begin
 end $$;
 comment on function private.redeem_code(core.oauth_clients, jsonb) is
   'Uses an authorization code once, for the client, redirect URI and challenge it was made for. A later second use '
-  'ends its grant. Definer: no caller may read codes.';
+  'with the same two ends its grant. Definer: no caller may read codes.';
 
 create function private.rotate_refresh_token(
   client core.oauth_clients, request jsonb, out oauth_grant core.oauth_grants, out scopes text[], out refusal text)
@@ -100,6 +104,7 @@ as $$
 declare
   door  record;
   given record;
+  rate  jsonb;
 begin
   perform private.act_as(caller, 'anyone');
   select * into door from private.authenticate_client(request, request ->> 'grant_type');
@@ -111,21 +116,30 @@ begin
   else
     select * into given from private.rotate_refresh_token(door.client, request);
   end if;
+  -- Good ones count by person. Others count apart: anybody can send an application made-up codes, by its redirect URI.
+  rate := private.debit(case when given.refusal is null then 'user:' || (given.oauth_grant).user_id || ':'
+                                                             || (door.client).id
+                             else coalesce('grant:' || (given.oauth_grant).id,
+                                           'client:' || (door.client).id || ':unknown_grants') end, 'token');
   if given.refusal is not null then
-    return private.refusal(given.refusal, json_build_object('rate', door.rate));
+    return private.refusal(case when (rate ->> 'allowed')::boolean then given.refusal else 'too_many_requests' end,
+                           json_build_object('rate', rate));
   end if;
+  -- undoes the use of the code or token
+  perform private.refuse_if('too_many_requests', not (rate ->> 'allowed')::boolean, json_build_object('rate', rate));
   return json_build_object(
     'user_id', (given.oauth_grant).user_id,
     'client_id', (door.client).client_id,
     'grant_id', (given.oauth_grant).id,
     'scope', array_to_string(given.scopes, ' '),
-    'rate', door.rate);
+    'secret_number', (door.client).secret_number,
+    'rate', rate);
 end $$;
 comment on function api.grant_user_token(jsonb, jsonb) is
   'Authenticates a client and redeems its code or refresh token: {grant_type, client_id, secret_hash, address_hash, '
   'new_refresh_hash} with {code_hash, redirect_uri, code_challenge} or '
-  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, rate}. Refusals are answers, because attempts are '
-  'counted and reuse ends a grant.';
+  '{refresh_hash, scope} to {user_id, client_id, grant_id, scope, secret_number, rate}. Refusals are answers, because '
+  'attempts are counted and reuse ends a grant.';
 
 create function private.revoke_presented(client core.oauth_clients, request jsonb) returns void
 language plpgsql security definer

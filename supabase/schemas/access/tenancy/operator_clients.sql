@@ -30,7 +30,8 @@ as $$
     'scopes', client.scopes,
     'return_url', client.return_url,
     'secret_rotated_at', private.iso(client.secret_rotated_at),
-    'tokens_valid_from', private.iso(nullif(client.tokens_valid_from, '-infinity')),
+    'secret_number', client.secret_number,
+    'tokens_from_secret', client.tokens_from_secret,
     'last_used_at', private.iso(client.last_used_at),
     'disabled_at', private.iso(client.disabled_at),
     'created_at', private.iso(client.created_at))
@@ -76,10 +77,15 @@ comment on function ops.client_list(jsonb) is
 create function private.rotate_client(client uuid, secret_hash bytea, revoke_tokens boolean) returns void
 language plpgsql security definer
 as $$
+declare
+  -- by the time too, so that a restored database gives no number again
+  number constant bigint := greatest(extract(epoch from private.now())::bigint, 1 + (
+    select c.secret_number from core.oauth_clients c where c.id = client for update));
 begin
   update core.oauth_clients c
-     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(),
-         tokens_valid_from = case when revoke_tokens then private.now() else c.tokens_valid_from end
+     set secret_hash = rotate_client.secret_hash, secret_rotated_at = private.now(), secret_number = number,
+         -- not by time, because clocks differ, and a request with the old secret may be under way
+         tokens_from_secret = case when revoke_tokens then number else c.tokens_from_secret end
    where c.id = client and c.partner_id is not distinct from private.partner_id()
      -- a form that is sent twice makes the same secret
      and c.secret_hash <> rotate_client.secret_hash;
@@ -105,7 +111,7 @@ begin
 end $$;
 comment on function ops.client_rotate_secret(jsonb) is
   'Replaces the secret; the old one stops at once: {client, secret_hash, revoke_tokens?} to {client}. revoke_tokens '
-  'also ends every token issued before.';
+  'also ends every access token of earlier secrets, and an application''s keys.';
 
 create function ops.client_disable(input jsonb) returns json
 language plpgsql security definer
@@ -123,6 +129,31 @@ end $$;
 comment on function ops.client_disable(jsonb) is
   'Ends a client: {client} to {changed, client}. Its secret and its tokens stop at once. It cannot be enabled again.';
 
+-- As private.client_named, but an application has commands of its own.
+create function private.cpo_client_named(input jsonb) returns core.oauth_clients
+language plpgsql
+as $$
+declare
+  client core.oauth_clients := private.client_named(input);
+begin
+  perform private.refuse_if('client_is_application', 'authorization_code' = any (client.grant_types),
+                            json_build_object('client', client.client_id));
+  return client;
+end $$;
+
+-- Replaces the scopes of a client or an application, if they differ; returns whether it did.
+create function private.set_scopes(client core.oauth_clients, wanted text[]) returns boolean
+language plpgsql
+as $$
+begin
+  if client.scopes <@ wanted and client.scopes @> wanted then
+    return false;
+  end if;
+  perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
+  update core.oauth_clients c set scopes = wanted where c.id = client.id;
+  return true;
+end $$;
+
 create function ops.client_set_scopes(input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -130,7 +161,7 @@ declare
   sent    constant text[] := array(select jsonb_array_elements_text(input -> 'scopes'));
   adds    constant boolean := sent[1] like '+%';
   named   constant text[] := array(select ltrim(s, '+') from unnest(sent) s);
-  client  core.oauth_clients := private.client_named(input);
+  client  core.oauth_clients := private.cpo_client_named(input);
   wanted  text[];
   changed boolean;
 begin
@@ -139,34 +170,40 @@ begin
   if adds then
     wanted := private.read_scopes(to_jsonb(client.scopes || wanted), 'client');
   end if;
-  changed := not (client.scopes <@ wanted and client.scopes @> wanted);
-  if changed then
-    perform private.audit('client.scopes_set', client.id, jsonb_build_object('before', client.scopes, 'after', wanted));
-    update core.oauth_clients c set scopes = wanted where c.id = client.id returning * into client;
-  end if;
+  changed := private.set_scopes(client, wanted);
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_set_scopes(jsonb) is
   'Replaces the scopes of a client: {client, scopes} to {changed, client}. With + before each scope they are added. A '
   'scope taken away stops in issued tokens too.';
 
+-- Binds a client or an application to the partner that {partner} names; returns whether that is another one.
+create function private.link_client(client core.oauth_clients, input jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  partner constant core.partners := private.business_named(input);
+begin
+  if client.partner_id is not distinct from partner.id then
+    return false;
+  end if;
+  -- accounts stay with the tenant they were created in: the client would lose them
+  perform private.refuse_if('client_has_accounts', exists (select from core.accounts a where a.client_id = client.id),
+    json_build_object('client', client.client_id));
+  update core.oauth_clients c set partner_id = partner.id where c.id = client.id;
+  perform private.audit('client.linked', client.id);
+  return true;
+end $$;
+
 create function ops.client_link(input jsonb) returns json
 language plpgsql security definer
 as $$
 declare
-  partner core.partners;
-  changed boolean;
-  client  core.oauth_clients := private.client_named(input);
+  client  core.oauth_clients := private.cpo_client_named(input);
+  changed constant boolean := private.link_client(client, input);
 begin
-  partner := private.business_named(input);
-  changed := client.partner_id is distinct from partner.id;
-  if changed then
-    -- accounts stay with the tenant they were created in: the client would lose them
-    perform private.refuse_if('client_has_accounts', exists (select from core.accounts a where a.client_id = client.id),
-      json_build_object('client', client.client_id));
-    update core.oauth_clients c set partner_id = partner.id where c.id = client.id returning * into client;
-    perform private.audit('client.linked', client.id);
-  end if;
+  select * into client from core.oauth_clients c where c.id = client.id;
   return json_build_object('changed', changed, 'client', private.client_row(client));
 end $$;
 comment on function ops.client_link(jsonb) is

@@ -115,14 +115,17 @@ select private.enable_tenant_policy('core.partner_managers', 'select, delete');
 select private.enable_owner_policy('core.partner_managers', 'user_id');
 
 create table core.partner_keys (
-  partner_id   uuid        not null,
-  id           uuid        not null default gen_random_uuid(),
-  key_hash     bytea       not null,
-  prefix       text        not null,
-  last4        text        not null,
-  created_at   timestamptz not null default private.now(),
-  last_used_at timestamptz,
-  revoked_at   timestamptz,
+  partner_id    uuid        not null,
+  id            uuid        not null default gen_random_uuid(),
+  key_hash      bytea       not null,
+  prefix        text        not null,
+  last4         text        not null,
+  created_at    timestamptz not null default private.now(),
+  last_used_at  timestamptz,
+  revoked_at    timestamptz,
+  grant_id      uuid,
+  secret_number bigint,
+  constraint partner_keys_application_whole check (num_nulls(grant_id, secret_number) in (0, 2)),
   constraint partner_keys_pkey primary key (partner_id, id),
   constraint partner_keys_key_hash_key unique (key_hash),
   constraint partner_keys_not_of_the_house check (partner_id <> '00000000-0000-4000-8000-000000000000'),
@@ -130,6 +133,9 @@ create table core.partner_keys (
 );
 comment on table core.partner_keys is
   'Partner API keys as their SHA-256, shown once. One active key a partner. Revoked ones stay for the audit.';
+comment on column core.partner_keys.grant_id is
+  'The grant of the application that minted it, and the application''s secret then: private.key_stands ends it with '
+  'them. Null: the partner''s own key.';
 -- serves: one active key a partner
 create unique index partner_keys_active on core.partner_keys (partner_id) where revoked_at is null;
 select private.enable_tenant_policy('core.partner_keys', 'select, insert, update');
@@ -148,21 +154,22 @@ as $$
 $$;
 
 create table core.oauth_clients (
-  id                uuid        not null default gen_random_uuid(),
-  client_id         text        not null,
-  partner_id        uuid,
-  name              text        not null,
-  grant_types       text[]      not null default '{client_credentials}',
-  secret_hash       bytea       not null,
-  secret_rotated_at timestamptz not null default private.now(),
-  scopes            text[]      not null default '{}',
-  return_url        text,
-  tokens_valid_from timestamptz not null default '-infinity',
-  last_used_at      timestamptz,
-  disabled_at       timestamptz,
-  created_at        timestamptz not null default private.now(),
-  redirect_uris     text[]      not null default '{}',
-  operated_by       text,
+  id                 uuid        not null default gen_random_uuid(),
+  client_id          text        not null,
+  partner_id         uuid,
+  name               text        not null,
+  grant_types        text[]      not null default '{client_credentials}',
+  secret_hash        bytea       not null,
+  secret_rotated_at  timestamptz not null default private.now(),
+  scopes             text[]      not null default '{}',
+  return_url         text,
+  secret_number      bigint      not null default 1,
+  tokens_from_secret bigint      not null default 1,
+  last_used_at       timestamptz,
+  disabled_at        timestamptz,
+  created_at         timestamptz not null default private.now(),
+  redirect_uris      text[]      not null default '{}',
+  operated_by        text,
   constraint oauth_clients_pkey primary key (id),
   constraint oauth_clients_client_id_key unique (client_id),
   constraint oauth_clients_partner_key unique (partner_id, id),
@@ -182,8 +189,10 @@ comment on column core.oauth_clients.last_used_at is
   'When a request with a client-credentials token of it was last admitted, to the minute; null before the first.';
 comment on column core.oauth_clients.partner_id is
   'Null until the operator links the client; a client without partner is refused with client_not_linked.';
-comment on column core.oauth_clients.tokens_valid_from is
-  'Access tokens issued earlier are refused. So an operator ends the tokens of a leaked secret.';
+comment on column core.oauth_clients.secret_number is
+  'Grows with each secret of the client. An access token names the secret that bought it.';
+comment on column core.oauth_clients.tokens_from_secret is
+  'Access tokens of earlier secrets are refused, whatever the clocks say. So a leaked secret''s tokens end.';
 comment on column core.oauth_clients.redirect_uris is 'Compared letter for letter (RFC 9700 section 2.1).';
 comment on column core.oauth_clients.operated_by is
   'Who runs the application, as the consent page names them; null: its partner.';

@@ -26,7 +26,8 @@ begin
                                          -- a key that asks is in use; its row says so when the request is charged
                                          'last_used_at', private.iso(case when private.manager_id() is null
                                                                           then private.now() else k.last_used_at end))
-                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null),
+                  from core.partner_keys k where k.partner_id = p.id and k.revoked_at is null
+                      and private.key_stands(k)),
     'clients', (select coalesce(json_agg(json_build_object(
                          'client_id', c.client_id, 'name', c.name, 'scopes', c.scopes,
                          'secret_rotated_at', private.iso(c.secret_rotated_at),

@@ -32,7 +32,8 @@ begin
                    from core.partner_managers m where m.partner_id = partner.id),
     'key', (select json_build_object('prefix', k.prefix, 'last4', k.last4, 'created_at', private.iso(k.created_at),
                                      'last_used_at', private.iso(k.last_used_at))
-              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null),
+              from core.partner_keys k where k.partner_id = partner.id and k.revoked_at is null
+                      and private.key_stands(k)),
     'clients', (select coalesce(json_agg(private.client_row(c) order by c.created_at, c.id), '[]')
                 from core.oauth_clients c where c.partner_id = partner.id));
 end $$;

@@ -123,12 +123,14 @@ declare
   minted json;
 begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
-  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean);
+  minted := private.store_partner_key(input, (input ->> 'rotate')::boolean, (caller ->> 'grant_id')::uuid,
+                                      (caller ->> 'secret_number')::bigint);
   perform private.refuse_if('api_key_exists', minted is null);
   return minted;
 end $$;
 comment on function api.mint_partner_key(jsonb, jsonb) is
-  'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here.';
+  'POST /partner/api-keys: {rotate, key_hash, prefix, last4}. The key itself never comes here. Mails everybody who '
+  'manages the partner.';
 
 create function api.revoke_partner_key(caller jsonb) returns json
 language plpgsql security definer

@@ -173,6 +173,15 @@ export const en: MailMessages = {
     after: "Did you change this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not change this? Tell us at once.",
   },
+  key_minted: {
+    subject: (partner) => `${partner} has a new API key`,
+    line: (partner, key, by) => `${by} made a new API key for ${partner}: ${key}. An earlier key no longer works.`,
+    application: (name) =>
+      `This went through the app ${name}. The key stops if you end that app's access, and shows no names of customers.`,
+    button: "To the settings",
+    after: "Is this right? Then there is nothing you need to do.",
+    unexpected: "Is this wrong? Revoke the key in the settings at once, and tell us.",
+  },
   login_secured: {
     subject: (service) => `We secured your access to ${service}`,
     lines: (service) => [

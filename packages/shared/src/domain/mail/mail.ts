@@ -42,6 +42,8 @@ export type Contents = {
   );
   /** To everybody who manages a partner: its share goes to another account from now on. */
   iban_changed: { partner_name: string; iban_masked: string; account_holder: string };
+  /** To everybody who manages a partner: it has a new API key. Without `by` the service made it. */
+  key_minted: { partner_name: string; key: string; by: string | null; application: string | null };
   /** To a customer who gave an account number after signing, the first one or another. */
   customer_iban_changed: { brand: Brand; iban_masked: string; held_until: string };
   /** To everybody who manages a partner, and to the operator. `since` is when it began to fail. */
@@ -207,6 +209,17 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
     subject: message.subject(partner_name),
     greeting: hello,
     lines: message.lines(partner_name, iban_masked, account_holder),
+    after: message.after,
+    unexpected: message.unexpected,
+  }),
+  key_minted: ({ partner_name, key, by, application }, { key_minted: message, hello }, service, locale) => ({
+    subject: message.subject(partner_name),
+    greeting: hello,
+    lines: [
+      message.line(partner_name, key, by ?? service.SERVICE_NAME),
+      ...(application ? [message.application(application)] : []),
+    ],
+    button: { label: message.button, link: `${service.PAGES_URL}/portal/settings?lang=${locale}` },
     after: message.after,
     unexpected: message.unexpected,
   }),

@@ -181,6 +181,16 @@ export const nl = {
     after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
   },
+  key_minted: {
+    subject: (partner: string) => `${partner} heeft een nieuwe API-sleutel`,
+    line: (partner: string, key: string, by: string) =>
+      `${by} maakte een nieuwe API-sleutel voor ${partner}: ${key}. Een eerdere sleutel werkt niet meer.`,
+    application: (name: string) =>
+      `Dat ging via de app ${name}. De sleutel stopt als u de toegang van deze app beëindigt, en toont geen namen van klanten.`,
+    button: "Naar de instellingen",
+    after: "Klopt dit? Dan hoeft u niets te doen.",
+    unexpected: "Klopt dit niet? Trek de sleutel dan meteen in bij de instellingen, en laat het ons weten.",
+  },
   login_secured: {
     subject: (service: string) => `Wij hebben uw toegang tot ${service} beveiligd`,
     lines: (service: string) => [
