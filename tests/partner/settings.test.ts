@@ -37,6 +37,7 @@ describe("reads", () => {
         created_at: expect.any(String),
         last_used_at: expect.any(String),
       },
+      clients: [expect.objectContaining({ client_id: world.partnerA.client.client_id, last_used_at: null })],
     });
   });
 

@@ -16,6 +16,8 @@ comment on function private.customer_borders(uuid, int) is
 
 create function private.customer_page(partner core.partners, disclosing boolean, query jsonb) returns json
 language plpgsql stable security definer
+-- else a plan that was made while tables were small looks for each customer through all of them once they have grown
+set plan_cache_mode = 'force_custom_plan'
 -- Table by table, each joined once to the whole stretch: looking into six of them for each customer took 34 us.
 as $$
 declare
