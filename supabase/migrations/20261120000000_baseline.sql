@@ -6104,6 +6104,12 @@ begin
    where c.id = client and c.partner_id is not distinct from private.partner_id()
      -- a form that is sent twice makes the same secret
      and c.secret_hash <> rotate_client.secret_hash;
+  if not found and revoke_tokens then
+    -- it was sent before without this
+    update core.oauth_clients c set tokens_from_secret = c.secret_number
+     where c.id = client and c.partner_id is not distinct from private.partner_id()
+       and c.tokens_from_secret < c.secret_number;
+  end if;
   if found then
     perform private.audit('client.secret_rotated', client, jsonb_build_object('revoke_tokens', revoke_tokens));
   end if;
@@ -8188,7 +8194,13 @@ begin
     jsonb_build_object('template', 'contact_changed', 'locale', coalesce(locale, partner.locale, 'nl'), 'key', key),
     signatory.email, 'contact_changed:' || signatory.account_id || ':' || gen_random_uuid(),
     jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed));
+                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed,
+                       -- the mail about it may go to the new address
+                       'iban_last4', (
+                         select a.iban_last4 from core.accounts a
+                          where a.partner_id = signatory.partner_id and a.id = signatory.account_id
+                            and a.created_at < a.iban_changed_at
+                            and private.iban_held_until(a.iban_changed_at) is not null)));
 end $$;
 
 create function api.update_account(caller jsonb, input jsonb) returns json
@@ -10612,11 +10624,13 @@ language plpgsql security definer
 as $$
 declare
   status     text;
+  signed_at  timestamptz;
   connection constant core.connections := private.connection_named(input);
 begin
-  select m.mandate_status into status from core.connection_mandates m
+  select m.mandate_status, m.signed_at into status, signed_at from core.connection_mandates m
    where m.partner_id = connection.partner_id and m.connection_id = connection.id;
-  if status = 'revoked' then
+  -- what was signed since stands
+  if status = 'revoked' or status = 'signed' and signed_at > (input ->> 'signed_before')::timestamptz then
     return private.connection_answer(connection, false);
   elsif status <> 'signed' then
     perform private.refuse('mandate_not_signed', json_build_object('mandate_status', status));
@@ -10626,8 +10640,9 @@ begin
   return private.connection_answer(connection, true);
 end $$;
 comment on function ops.mandate_revoke(jsonb) is
-  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?} to '
-  '{changed, connection}. Open months are judged again. If the customer asked, the whole months before stay covered. '
+  'Revokes the signed mandate of a connection, and one for the years after it: {connection, asked_by_customer?, '
+  'signed_before?} to {changed, connection}. Open months are judged again. If the customer asked, the whole '
+  'months before stay covered. '
   'Locked months and the registration stay.';
 
 -- supabase/schemas/customers/mandates/signing.sql
@@ -13621,35 +13636,46 @@ comment on function ops.payout_reject(jsonb) is
   'second login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed. undo '
   'takes back what waits, of the batch or its lines.';
 
--- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail.
+-- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
+-- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
-  select array(
-    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
-               case when w.line is null then w.outcome
-                    when l.id is null then 'unknown'
-                    when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
-                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
-                      then 'had_before'
-                    when w.amount <> l.amount then 'amount_differs'
-                    when w.what = 'paid' and row_number() over same > 1 or w.day <> l.booked_on and w.what = 'paid'
-                      then 'booked_twice'
-                    -- it was booked, and came back
-                    when w.what = 'paid' and l.status = 'failed' and not l.returned then 'failed_before'
-                    -- the bank refuses no payment that it booked
-                    when w.what = 'back' and not w.returned and l.status = 'paid' then 'booked_before'
-                    when w.what = 'back' and w.day = l.surplus_on then 'already'
-                    when w.what = 'back' and w.returned and l.booked_again is not null and l.surplus_on is null
-                      then 'surplus'
-                    when w.what = 'paid' and l.status in ('paid', 'failed') or w.what = 'back' and l.status = 'failed'
-                         or row_number() over same > 1 then 'already' end,
-               case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
+  with word as (
+    select w.*, l as of, b.status as batch_status,
+           row_number() over (partition by w.what, w.line order by w.day, w.place) as nth,
+           w.what = 'paid' and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
+                                or coalesce(w.day <> l.booked_on, false)) as again
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
-    window same as (partition by w.what, w.line order by w.place)
+  ), counted as (
+    select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line))
+                          and ((w.of).surplus_on is null
+                               or (w.of).surplus_on = min(w.day) filter (where w.returned) over (partition by w.line))
+                     then 1 else 0 end as spare
+      from word w
+  )
+  select array(
+    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+               case when w.line is null then w.outcome
+                    when (w.of).id is null then 'unknown'
+                    when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
+                      then 'had_before'
+                    when w.amount <> (w.of).amount then 'amount_differs'
+                    when w.again then 'booked_twice'
+                    -- it was booked, and came back
+                    when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
+                    -- the bank refuses no payment that it booked
+                    when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                    when w.returned and w.nth <= w.spare
+                      then case when (w.of).surplus_on is null then 'surplus' else 'already' end
+                    when w.what = 'paid' and (w.of).status in ('paid', 'failed')
+                         or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
+               case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
+      from counted w
      order by w.place)
 $$;
 
@@ -13686,21 +13712,16 @@ begin
     words := private.set_outcomes(words, 'paid', said.ids, 'paid');
   end loop;
   update core.payout_lines l
-     set booked_on = coalesce(l.booked_on, w.day),
-         booked_again = case when w.outcome = 'booked_twice' then coalesce(l.booked_again, w.day)
-                             else l.booked_again end,
-         surplus_on = case when w.outcome = 'surplus' then w.day else l.surplus_on end
-    from (select distinct on (u.line, u.outcome) u.* from unnest(words) u
-           where u.what = 'paid' and u.outcome in ('paid', 'already', 'booked_twice') or u.outcome = 'surplus'
-           order by u.line, u.outcome, u.place) w
-   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p)) and w.day is not null;
-  -- before the sums of batches, which have these lines in
-  update core.payout_lines l set returned = true
-   where not l.returned
-     and l.partner_id = any (array(select p.id from core.partners p))
-     and l.id = any (array(select w.line from unnest(words) w
-                            where w.returned and (w.outcome is null or w.outcome = 'already' and l.status = 'failed')));
-  changed := found or changed;
+     set booked_on = coalesce(l.booked_on, w.booked_on), booked_again = coalesce(l.booked_again, w.booked_again),
+         surplus_on = coalesce(l.surplus_on, w.surplus_on),
+         -- of two people's reading
+         returned = l.returned or l.status = 'failed' and w.returned
+    from (select u.line, min(u.day) filter (where u.what = 'paid' and u.outcome in ('paid', 'already')) as booked_on,
+                 max(u.day) filter (where u.outcome = 'booked_twice') as booked_again,
+                 min(u.day) filter (where u.outcome = 'surplus') as surplus_on,
+                 bool_or(u.returned and u.outcome = 'already') as returned
+            from unnest(words) u where u.line is not null group by u.line) w
+   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p));
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
@@ -13746,6 +13767,10 @@ begin
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
       perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
+      update core.payout_lines l set returned = true
+       where l.partner_id = any (array(select p.id from core.partners p))
+         and l.id = any (array(select f.id from unnest(lines) f))
+         and l.id = any (array(select w.line from unnest(words) w where w.returned));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;
@@ -14060,12 +14085,13 @@ begin
                   'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id))
                       order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
-  elsif batch.status = 'rejected' then
+  elsif batch.status = 'rejected' and not coalesce((input ->> 'to_keep')::boolean, false) then
     -- the bank would take the file: it executed nothing of it
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
-  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
+  elsif not coalesce((input ->> 'to_keep')::boolean, false) and exists (
+          select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
     perform private.refuse('payout_booked', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,
@@ -20339,7 +20365,8 @@ as $$
     'id', client.id, 'client_id', client.client_id, 'name', client.name,
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
-    'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'created_at', private.iso(client.created_at), 'secret_number', client.secret_number,
+    'secret_rotated_at', private.iso(client.secret_rotated_at),
     'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
@@ -20406,11 +20433,11 @@ begin
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
          cross join lateral (
            select (
-             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh)
+             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh))
                from core.connections c
                join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
               where c.partner_id = p.partner_id and c.account_id = p.id
-              order by d.period desc limit 1) as latest) m
+              group by d.period order by d.period desc limit 1) as latest) m
          where p.shown),
       'after', (select p.id from page p where p.shown and exists (select from page n where not n.shown)
                  order by p.created_at, p.id limit 1)));
@@ -20430,13 +20457,19 @@ begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   select * into client from private.cpo_clients() c where c.id = private.as_uuid(input ->> 'id');
   perform private.refuse_if('client_not_found', not found or client.disabled_at is not null);
+  -- a form of before brings no secret back that was replaced since
+  if client.secret_number <> (input ->> 'secret_number')::bigint
+     and client.secret_hash <> decode(input ->> 'secret_hash', 'hex') then
+    return json_build_object('ok', false);
+  end if;
   perform private.rotate_client(client.id, decode(input ->> 'secret_hash', 'hex'),
                                 (input ->> 'revoke_tokens')::boolean);
   return json_build_object('ok', true);
 end $$;
 comment on function api.rotate_client_secret(jsonb, jsonb) is
-  'A manager replaces the secret of a CPO client; the old one stops at once: {id, secret_hash, revoke_tokens}. '
-  'revoke_tokens also ends every token that was issued before. A disabled client is not found.';
+  'A manager replaces the secret of a CPO client; the old one stops at once: {id, secret_number, secret_hash, '
+  'revoke_tokens} to {ok}. ok is false if the secret of that number was replaced meanwhile. revoke_tokens also ends '
+  'every token that was issued before. A disabled client is not found.';
 
 -- supabase/schemas/pages/partner/portal_colleagues.sql
 
@@ -21141,6 +21174,7 @@ begin
                        where d.partner_id = private.partner_id() and d.id = s.subject_id),
                       (select e.url from core.webhook_endpoints e where e.partner_id = private.partner_id()
                        and e.id = s.subject_id),
+                      (select c.name from private.cpo_clients() c where c.id = s.subject_id),
                       (select i.email from core.manager_invitations i where i.partner_id = private.partner_id()
                        and i.id = s.subject_id),
                       case when s.action ~ '^partner[.]manager_' then (private.user_profile(s.subject_id)).email end),
@@ -21284,6 +21318,18 @@ begin
                                               and a.attached_month < began limit 10000) a));
 end $$;
 
+create function private.partner_coming(partner uuid) returns numeric
+language sql stable security definer
+as $$
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
+                    where b.partner_id = partner and b.account_id is null), 0)
+       + coalesce((select sum(l.amount) from core.payout_lines l
+                    where l.partner_id = partner and l.account_id is null and l.status = 'pending'), 0)
+$$;
+comment on function private.partner_coming(uuid) is
+  'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
+  'what people own is in the people''s tenant.';
+
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
@@ -21300,6 +21346,7 @@ begin
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
     'payouts', private.partner_payouts(partner.id),
+    'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
@@ -21316,7 +21363,8 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
+  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, coming_eur, '
+  'attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
   '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
   '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
@@ -25483,9 +25531,9 @@ end $$;
 
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
--- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
--- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
--- Typed months do not say when, so they begin at -infinity.
+-- When the span of a registration began. Null if no charge with energy of it counts, or is in a locked month: it has no
+-- span. A client tells of charges of before, so its span has no begin. A person's begins when the charger was added:
+-- whoever has an account could else take a serial number's history with one charge. Typed months do not say when.
 create function private.registration_began(charger core.chargers) returns timestamptz
 language sql stable
 return (select case
@@ -25494,7 +25542,8 @@ return (select case
      where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
        and d.delivery_id is not null and d.total_kwh > 0)
   then '-infinity'
-  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  when charger.user_id is null then case when b.began is not null then '-infinity'::timestamptz end
+  else greatest(case when b.began is not null then charger.created_at end, b.began) end
   from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0

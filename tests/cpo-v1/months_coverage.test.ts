@@ -97,6 +97,7 @@ test.each(HISTORIES)("contract §2 with %s each month of a batch is judged as it
     sent.map((period, index) => ({
       period,
       status: expected.at(-1 - index) === "staged" ? "ingested" : "outside_mandate",
+      change: "created",
     })),
   );
   expect(await statuses(connection_id)).toEqual(expected);

@@ -259,7 +259,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
         expect(await response.json()).toMatchObject({ error: wireText("missing_or_invalid_token") });
       }
     }
-    if (guarded.length === 0) expect((await send(slug, `/${slug}/no-such-path`)).status).toBe(404);
+    if (guarded.length === 0) expect((await send(slug, `/${slug}/no-such/path`)).status).toBe(404);
   });
 
   test("oauth-token refuses an unknown client", async () => {

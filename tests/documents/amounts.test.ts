@@ -17,8 +17,8 @@ async function centsOf(pdf: Uint8Array): Promise<number[]> {
     .map((cell) => cell.text)
     .join(" ")
     .replace(/\s+/g, " ");
-  return [...text.matchAll(/€ (-?[\d.]+,\d{2,6})/g)].map(([, euro = ""]) =>
-    Math.round(Number(euro.replaceAll(".", "").replace(",", ".")) * 100),
+  return [...text.matchAll(/(\u2212 )?€ ([\d.]+,\d{2,6})/g)].map(
+    ([, minus, euro = ""]) => (minus ? -1 : 1) * Math.round(Number(euro.replaceAll(".", "").replace(",", ".")) * 100),
   );
 }
 

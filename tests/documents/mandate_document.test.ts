@@ -184,7 +184,7 @@ describe("contract §2 the page of a signed mandate", () => {
   test("leads to the document, which is that of the API, and says so while it is being written", async () => {
     const link = await signed();
     const page = await ask(link.link);
-    expect(page.text).toMatch(/href="[^"]*\/pdf\?lang=nl"[^>]*>Bewaar als pdf/);
+    expect(page.text).toMatch(/href="[^"]*\/pdf\?lang=nl"[^>]*>(?:<svg.*?<\/svg>)? ?Bewaar als pdf/);
     const early = await ask(`${link.link}/pdf`);
     expect([early.status, early.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(early.text).toContain("Uw document wordt gemaakt");

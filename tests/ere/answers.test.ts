@@ -217,6 +217,53 @@ describe("contract §3 payout answer", () => {
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
   });
 
+  test("attack: of what was booked twice one return is the surplus, also in one file with the bookings; the other is a return", async () => {
+    const [first, second] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const endOf = (customer: typeof first) => {
+      const { line_id, amount_eur } = lines.find(({ payee }) => payee === customer?.account_id) ?? {};
+      return { line: bare(String(line_id)), amount: Number(amount_eur).toFixed(2) };
+    };
+    const debit = (customer: typeof first, day: string) => {
+      const { line, amount } = endOf(customer);
+      return bankEntry(MESSAGE, { amount, day, details: [{ line, amount }] });
+    };
+    const credit = (customer: typeof first, day: string) => {
+      const { line, amount } = endOf(customer);
+      return bankEntry(MESSAGE, { amount, day, credit: true, details: [{ line, reason: "AC04" }] });
+    };
+    await answer(world.anna, camt(MESSAGE, [debit(first, "2026-08-17"), debit(second, "2026-08-17")]));
+    // days in one file, read by both
+    const one = camt(MESSAGE, [debit(first, "2026-08-17"), debit(first, "2026-08-18"), credit(first, "2026-08-19")]);
+    expect((await both(one)).map((each) => each.outcomes)).toEqual([
+      ["already", "booked_twice", "surplus"],
+      ["already", "booked_twice", "already"],
+    ]);
+    // both payments came back on one day
+    const all = camt(MESSAGE, [
+      ...[debit(second, "2026-08-17"), debit(second, "2026-08-18")],
+      ...[credit(second, "2026-08-19"), credit(second, "2026-08-19")],
+    ]);
+    expect((await both(all)).map((each) => each.outcomes)).toEqual([
+      ["already", "booked_twice", "surplus", "waits"],
+      ["already", "booked_twice", "already", "failed"],
+    ]);
+    expect(await world.balances("customer")).toEqual({ [String(second?.account_id)]: 40 });
+  });
+
+  test("attack: one person who writes a file of the bank does not release what it says", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    await answer(world.anna, booked("80.00", batch_id));
+    const [line] = await world.linesOf(batch_id);
+    const forged = back({ line: bare(String(line?.line_id)), amount: "80.00", reason: "AC04" });
+    expect((await answer(world.anna, forged)).outcomes).toEqual(["waits"]);
+    await world.anna(["payout", "settle", "--failed", String(line?.line_id), "--reason", "AC04"]);
+    const release = ["payout", "release", String(customer?.account_id), "--reason", "x"];
+    expect((await world.anna(release)).err).toMatch(/somebody else has to release/);
+  });
+
   test("attack: a batch whose lines all failed, and that the bank booked all the same, is named", async () => {
     await world.sold([100, 50]);
     const { batch_id } = await world.exported();

@@ -129,7 +129,7 @@ describe("one data folder over several starts", () => {
     const earnings = await (await ask("/pages/mijn/earnings", { headers })).text();
     const statements = [...earnings.matchAll(/href="([^"]*\/statement\/[^"]+)"/g)].map(([, link = ""]) => link);
     expect(statements).toHaveLength(payouts.length);
-    expect(earnings).toMatch(/€\s\d+,\d\d op /);
+    expect(earnings).toMatch(/€\s\d+,\d\d/);
     // a job renders what was paid
     await expect
       .poll(async () => (await ask(statements[0] ?? "", { headers })).headers.get("content-type"))
@@ -146,7 +146,8 @@ describe("one data folder over several starts", () => {
     // what reaches no function is answered as a function answers what it does not know
     const ofFunction = await fetch(`${stack.base_url}/v1/nothing-here`);
     const { request_id, ...said } = (await unknown.json()) as Record<string, unknown>;
-    expect(said).toEqual({ error: "Not found", detail: expect.stringMatching(/\w/) });
+    const doc_url = expect.stringMatching(/\/errors\.html#not_found$/);
+    expect(said).toEqual({ error: "Not found", detail: expect.stringMatching(/\w/), doc_url });
     expect(request_id).toBe(unknown.headers.get("X-Request-Id"));
     expect(await ofFunction.json()).toMatchObject(said);
     const names = ({ headers }: Response) =>

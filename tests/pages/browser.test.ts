@@ -297,14 +297,14 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       name: "decline",
       go: async (page, locale) => {
         await open(page, locale);
-        await page.locator("main .actions a.link").click();
+        await page.locator('main a.link[href*="/decline"]').click();
       },
     },
     {
       name: "declined",
       go: async (page, locale) => {
         await open(page, locale);
-        await page.locator("main .actions a.link").click();
+        await page.locator('main a.link[href*="/decline"]').click();
         await page.locator("button").click();
       },
     },

@@ -27,6 +27,7 @@ const tokenWith = (client_secret: string) =>
   });
 const codeIn = (text: string) =>
   /role="status"><h2[^>]*>[^<]*<\/h2><p>[^<]*<\/p><span class="secret"><code data-copy>([^<]+)/.exec(text)?.[1];
+const number = (text: string) => /name="number" value="(\d+)"/.exec(text)?.[1] ?? "";
 const once = (text: string) => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
 
 describe("contract §4 the CPO clients of a partner, in its pages", () => {
@@ -68,7 +69,7 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
   test("attack: of another partner do not exist, and cannot be rotated; nor by the partner's own key", async () => {
     for (const each of [page, `${page}/rotate`]) expect((await stranger(portal(world, each))).status).toBe(404);
     const own = (await stranger(portal(world, `/settings/clients/${world.partnerB.client.id}/rotate`))).text;
-    const form = { form_token: formToken(own), once: once(own) };
+    const form = { form_token: formToken(own), once: once(own), number: number(own) };
     expect((await stranger(portal(world, `${page}/rotate`), { form })).status).toBe(404);
     const caller = { kind: "partner", partner_id: world.partnerA.id, host: "sandbox" };
     await expect(
@@ -79,7 +80,7 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
   test("get a new secret, shown once; the old one stops, however often the form is sent", async () => {
     const asked = (await ask(portal(world, `${page}/rotate`))).text;
     expect(heading(asked)).toBe("Vervang het secret");
-    const form = { form_token: formToken(asked), once: once(asked) };
+    const form = { form_token: formToken(asked), once: once(asked), number: number(asked) };
     const sent = await Promise.all(Array.from({ length: 5 }, () => ask(portal(world, `${page}/rotate`), { form })));
     const secrets = new Set(sent.map(({ text }) => codeIn(text)));
     expect(secrets.size).toBe(1);
@@ -88,16 +89,25 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
     expect((await tokenWith(secret)).status).toBe(200);
     expect((await tokenWith(world.partnerA.client.secret)).status).toBe(401);
     expect((await ask(portal(world, page))).text).not.toContain(secret);
+    // a colleague replaced it; a form of before brings nothing back
+    const theirs = (await ask(portal(world, `${page}/rotate`))).text;
+    const next = await ask(portal(world, `${page}/rotate`), {
+      form: { form_token: formToken(theirs), once: once(theirs), number: number(theirs) },
+    });
+    const back = await ask(portal(world, `${page}/rotate`), { form });
+    expect(back.text).toContain("Het secret is intussen al vervangen.");
+    expect((await tokenWith(codeIn(next.text) ?? "")).status).toBe(200);
+    expect((await tokenWith(secret)).status).toBe(401);
     const audited = await world.row(
       "select count(*)::int as n from core.audit_log where action = 'client.secret_rotated' and subject_id = $1",
       world.partnerA.client.id,
     );
-    expect(audited).toEqual({ n: 1 });
+    expect(audited).toEqual({ n: 2 });
   });
 
   test("end the tokens that were given, if asked; and need a code after 15 minutes", async () => {
     const asked = (await ask(portal(world, `${page}/rotate`))).text;
-    const form = { form_token: formToken(asked), once: once(asked), revoke_tokens: "yes" };
+    const form = { form_token: formToken(asked), once: once(asked), number: number(asked), revoke_tokens: "yes" };
     const secret = codeIn((await ask(portal(world, `${page}/rotate`), { form })).text) ?? "";
     const { ended } = await world.row(
       "select tokens_from_secret = secret_number as ended from core.oauth_clients where id = $1",
@@ -110,7 +120,9 @@ describe("contract §4 the CPO clients of a partner, in its pages", () => {
     );
     const late = (await ask(portal(world, `${page}/rotate`))).text;
     expect(late).toContain("langer dan 15 minuten geleden ingelogd");
-    await ask(portal(world, `${page}/rotate`), { form: { form_token: formToken(late), once: once(late) } });
+    await ask(portal(world, `${page}/rotate`), {
+      form: { form_token: formToken(late), once: once(late), number: number(late) },
+    });
     expect((await tokenWith(secret)).status).toBe(200);
   });
 });

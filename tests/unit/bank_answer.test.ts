@@ -117,6 +117,7 @@ describe("contract §3 what a bank answers", () => {
       // with the time of day, and without a day
       const of = (day: string) => read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`)).said[0];
       expect(of("<DtTm>2026-12-31T23:30:00+01:00</DtTm>")).toMatchObject({ day: "2026-12-31" });
+      expect(of("<DtTm>2026-08-17T22:30:00Z</DtTm>"), "a day is one in Amsterdam").toMatchObject({ day: "2026-08-18" });
       expect(of("")).not.toHaveProperty("day");
       // of the account that we pay from, and no other
       expect(read(xml, "DE89370400440532013000")).toMatchObject({

@@ -184,7 +184,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
   const [booked] = children(entry, "BookgDt");
-  const written = (textAt(booked, "Dt") ?? textAt(booked, "DtTm"))?.slice(0, 10);
+  const written = textAt(booked, "Dt")?.slice(0, 10) ?? dayOf(textAt(booked, "DtTm"));
   const day = written ? { day: written } : {};
   const blocks = children(entry, "NtryDtls");
   const details = blocks.flatMap((block) => children(block, "TxDtls"));
@@ -240,6 +240,15 @@ function readEntry(entry: Element, answer: BankAnswer) {
       answer.said.push({ what: "back", line, amount, reasons: reasonsOf(each, "RtrInf"), returned: true, ...day });
     else leave(answer, `credit of ${amount} euro that names a payment of ours, and is no return`);
   });
+}
+
+/** The day of a moment in Amsterdam; of one without a zone as it is written. */
+function dayOf(moment: string | undefined): string | undefined {
+  if (moment === undefined || !/(?:Z|[+-]\d\d:\d\d)$/.test(moment)) return moment?.slice(0, 10);
+  const at = new Date(moment);
+  return Number.isNaN(at.getTime())
+    ? undefined
+    : new Intl.DateTimeFormat("en-CA", { timeZone: "Europe/Amsterdam" }).format(at);
 }
 
 /** Whether the bank's code of a transaction says that it is a return. */

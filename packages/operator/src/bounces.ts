@@ -57,9 +57,10 @@ async function readReport(raw: Uint8Array): Promise<Omit<Report, "place">[] | "n
     // where mail is forwarded, the original recipient is the one whom we wrote to
     recipients: ["original-recipient", "final-recipient"].flatMap((name) => {
       const address = /;\s*<?([^<>\s]+)>?\s*$/.exec(fields.get(name) ?? "")?.[1];
-      return address ? [address.toLowerCase()] : [];
+      // the database takes no NUL, and no address has a control sign
+      return address && !/\p{Cc}/u.test(address) ? [address.toLowerCase()] : [];
     }),
-    action: (fields.get("action") ?? "").toLowerCase(),
+    action: (fields.get("action") ?? "").replace(/\p{Cc}/gu, "").toLowerCase(),
     status: /^\d\.\d{1,3}\.\d{1,3}/.exec(fields.get("status") ?? "")?.[0] ?? "",
   }));
 }
@@ -99,7 +100,7 @@ async function* messagesIn(path: string): AsyncGenerator<{ place: string; raw: U
   const file = openSync(path, "r");
   const first = head.subarray(0, readSync(file, head));
   closeSync(file);
-  if (first.toString("latin1", 0, 5) !== "From ") return yield { place: path, raw: first };
+  if (!/^\s*From /.test(first.toString("latin1", 0, 64))) return yield { place: path, raw: first };
 
   let count = 0;
   let message = "";
@@ -107,7 +108,7 @@ async function* messagesIn(path: string): AsyncGenerator<{ place: string; raw: U
   let tail = "";
   const found = (text: string) => ({
     place: `${path} (${++count})`,
-    raw: Buffer.from(text.replace(/^From .*\r?\n/, ""), "latin1"),
+    raw: Buffer.from(text.replace(/^\s*From .*\r?\n/, ""), "latin1"),
   });
   for await (const chunk of createReadStream(path, { encoding: "latin1" })) {
     const parts = (tail + chunk).split(/\r?\n\r?\n(?=From )/);

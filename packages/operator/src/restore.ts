@@ -38,7 +38,16 @@ const byId = (ops: string, name: string, more: Input = {}): Again => ({
 });
 
 const AGAIN: Readonly<Record<string, Again>> = {
-  "mandate.revoked": byId("mandate_revoke", "connection", { asked_by_customer: true }),
+  "mandate.revoked": {
+    ops: "mandate_revoke",
+    // not one that was signed since, and not as the customer's wish what was none
+    input: ({ subject_id, at, details }) => ({
+      connection: subject_id,
+      asked_by_customer: details.reason === "customer",
+      signed_before: at,
+    }),
+  },
+  "partner.deactivated": byId("partner_deactivate", "partner"),
   "connection.archived": byId("connection_archive", "connection"),
   "token.revoked": byId("token_revoke", "token"),
   "personal_token.revoked": byId("token_revoke", "token"),
@@ -55,6 +64,13 @@ const AGAIN: Readonly<Record<string, Again>> = {
   "user.account_closed": () => "revoke the mandates of that person, and ask them to close the account again",
   "draft.withdrawn": ({ partner_slug }) => `ask ${partner_slug} to withdraw it again`,
   "partner.manager_removed": ({ partner_slug }) => `ask ${partner_slug} to remove the manager again`,
+  "account.iban_stored": ({ subject_id }) => `before you pay: ask customer ${subject_id} which IBAN is theirs`,
+  "partner.iban_changed": ({ partner_slug }) => `before you pay: ask ${partner_slug} which IBAN is theirs`,
+  "account.updated": ({ partner_slug }) => `ask ${partner_slug} to correct that account again (accounts:update)`,
+  "client.scopes_set": ({ subject_id, details }) =>
+    `run client set-scopes ${subject_id} ${(details.after as string[] | undefined)?.join(" ") ?? "<scopes>"}`,
+  "charger.password_renewed": () => "ask the owner to renew the password of that charger again",
+  "partner.manager_invitation_withdrawn": ({ partner_slug }) => `ask ${partner_slug} to withdraw that invitation again`,
   "user.sharing_stopped": () => "ask the person to stop sharing again",
 };
 
@@ -70,7 +86,7 @@ export async function saveBefore({ to, ...input }: Input, machine: Machine): Pro
   for (const batch of saved.batches) {
     const file = join(folder, `${batch}.xml`);
     // the rest is saved whatever becomes of one file
-    const why = await exportBatch({ batch, again: true, reason: "before a restore" }, machine).then(
+    const why = await exportBatch({ batch, again: true, to_keep: true, reason: "before a restore" }, machine).then(
       ({ xml }) => writePrivate(file, xml),
       (error: Error) => error.message,
     );

@@ -25,7 +25,7 @@ const SECONDS = 120;
 /** Browsers drop a cookie above 4096 bytes, name and attributes included. */
 const MAX_LENGTH = 3500;
 /** Longer than any field may be, so that what was too long is still seen to be. */
-const MAX_VALUE = 254;
+const MAX_VALUE = 501;
 
 const ALGORITHM = "aes-256-gcm";
 const TAG = { authTagLength: 16 };

@@ -156,14 +156,16 @@ function react(
     });
   }
 
-  /** A part of the page as another address has it now; what it had before if that does not answer with it. */
-  const replace = async (id: string, address: string, signal?: AbortSignal) => {
+  /** Parts of the page as another address has them now; what they had before if that does not answer with the first. */
+  const replace = async (ids: string[], address: string, signal?: AbortSignal) => {
     const answer = await fetch(address, signal ? { signal } : {}).catch(() => null);
     if (!answer?.ok || answer.redirected) return false;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const [now, then] = [page.getElementById(id), document.getElementById(id)];
-    if (!now || !then || signal?.aborted) return false;
-    if (now.innerHTML !== then.innerHTML) then.replaceWith(now);
+    if (!page.getElementById(ids[0] as string) || signal?.aborted) return false;
+    for (const id of ids) {
+      const [now, then] = [page.getElementById(id), document.getElementById(id)];
+      if (now && now.innerHTML !== then?.innerHTML) then?.replaceWith(now);
+    }
     return true;
   };
 
@@ -179,7 +181,7 @@ function react(
         address.search = new URLSearchParams(
           [...new FormData(form)].flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
         ).toString();
-        if (await replace("found", address.href, asked.signal)) history.replaceState(null, "", address);
+        if (await replace(["found", "chips"], address.href, asked.signal)) history.replaceState(null, "", address);
       }, 400);
     });
   }
@@ -187,8 +189,9 @@ function react(
   for (const part of document.querySelectorAll<HTMLElement>("[data-listen]")) {
     const until = Date.now() + 600_000;
     const every = window.setInterval(() => {
-      if (Date.now() > until || !document.getElementById(part.id)?.dataset.listen) window.clearInterval(every);
-      else if (!document.hidden) replace(part.id, location.href);
+      const listens = document.getElementById(part.id)?.dataset.listen;
+      if (Date.now() > until || !listens) window.clearInterval(every);
+      else if (!document.hidden) replace([part.id], listens);
     }, 5_000);
   }
 }

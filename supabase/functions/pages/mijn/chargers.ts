@@ -36,10 +36,12 @@ ${
 <div><dt>${words.identity}</dt><dd>${secretBox(typed.get("identity"))}</dd></div>
 <div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
 </dl>
-${listening(frame, chargers, typed.get("identity"))}
+${listening(frame, chargers, typed)}
 <h3>${words.mirror}</h3><p>${words.mirror_means}</p>
 <dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(typed.get("mirror_once"))}</dd></div></dl></div>`
-    : ""
+    : typed.has("since")
+      ? listening(frame, chargers, typed)
+      : ""
 }
 ${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
 <div class="beside"><section><h2>${words.what_mid}</h2>
@@ -60,10 +62,12 @@ ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: error
   });
 }
 
-/** Whether a charger that was just made is heard; the script asks again while it is not. */
-function listening(frame: MijnFrame, chargers: readonly Charger[], identity: string | null): Html {
+/** Whether a charger is heard since its password was made; the script asks again while it is not. */
+function listening(frame: MijnFrame, chargers: readonly Charger[], typed: URLSearchParams): Html {
   const words = WORDS[frame.locale].chargers;
-  const heard = chargers.find(({ ocpp_identity }) => ocpp_identity === identity)?.last_seen_at;
+  const [identity, since] = [typed.get("identity") ?? "", typed.get("since") ?? ""];
+  const seen = chargers.find(({ ocpp_identity }) => ocpp_identity === identity)?.last_seen_at;
+  const heard = seen && Date.parse(seen) >= Date.parse(since) ? seen : null;
   const clock = new Intl.DateTimeFormat(frame.words.date_locale, {
     hour: "2-digit",
     minute: "2-digit",
@@ -71,7 +75,7 @@ function listening(frame: MijnFrame, chargers: readonly Charger[], identity: str
   });
   return heard
     ? html`<p id="heard" role="status">${chip("done", words.connected_at(clock.format(new Date(heard))))}</p>`
-    : html`<p id="heard" role="status" data-listen="yes">${chip("way", words.not_heard)}</p>`;
+    : html`<p id="heard" role="status" data-listen="${frame.to("/chargers", { identity, since })}">${chip("way", words.not_heard)}</p>`;
 }
 
 /** Says what another registration of the same serial number keeps from counting. */

@@ -124,12 +124,22 @@ const openClaim = withLogin(async (request) => {
 
 const showChargers = withLogin(async (request) => {
   const news = request.news();
+  const { req } = request.c;
+  // the script asks whether it is heard
+  const since = req.query("since");
+  if (since && !news.typed.has("since")) {
+    news.typed.set("since", since);
+    news.typed.set("identity", req.query("identity") ?? "");
+  }
   const chargers = await request.own("read_own_chargers");
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
 
 /** The secret in the address of a mirror, made by the same form as the password. */
 const mirrorSecretOf = (request: MijnRequest) => (request.secretOf("mirror") ?? "").slice(-40);
+
+/** When this is, to the second: what a charger says since then, it says with the new password. */
+const secondOf = (request: MijnRequest) => `${request.environment.now().toISOString().slice(0, 19)}Z`;
 
 /** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
 const addCharger = withLogin(async (request) => {
@@ -158,6 +168,7 @@ const addCharger = withLogin(async (request) => {
     address: `${gateway}/${encodeURIComponent(identity)}`,
     identity,
     password_once: password,
+    since: secondOf(request),
     mirror_once: `${gateway}/m/${mirror}`,
   });
 });
@@ -182,6 +193,7 @@ const renewChargerPassword = withLogin(async (request) => {
     address: `${gateway}/${encodeURIComponent(identity)}`,
     identity,
     password_once: password,
+    since: secondOf(request),
     mirror_once: `${gateway}/m/${mirror}`,
   });
 });

@@ -76,6 +76,8 @@ const Start = z.object({
     iban_last4: z.string().nullable(),
   }),
   payouts: z.array(Payout),
+  /** What it is owed, VAT included and debts taken off, with what is on its way to the bank. */
+  coming_eur: z.number(),
   attention: Attention,
 });
 export type Start = z.output<typeof Start>;
@@ -143,6 +145,7 @@ const Client = z.object({
   scopes: z.array(z.string()),
   missing_scopes: z.array(z.string()),
   created_at: z.string(),
+  secret_number: z.number(),
   secret_rotated_at: z.string(),
   last_used_at: z.string().nullable(),
   disabled_at: z.string().nullable(),
@@ -182,7 +185,7 @@ export const ANSWERS = {
   read_portal_log: Log,
   read_portal_clients: Clients,
   read_portal_client: OneClient,
-  rotate_client_secret: z.object({ ok: z.literal(true) }),
+  rotate_client_secret: z.object({ ok: z.boolean() }),
   read_portal_branding: Branding,
   read_portal_webhooks: Webhooks,
   read_portal_webhook: OneWebhook,

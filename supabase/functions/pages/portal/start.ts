@@ -76,7 +76,12 @@ function summary(frame: PortalFrame, start: StartAndPayouts, { months }: Figures
     ...years.map((each) => ({ href: frame.to("", { year: each }), label: each, on: String(year) === each })),
   ])}
 ${tiles([
-  { name: words.period.customers, value: many(won), small: change(won, won_before, many) },
+  {
+    name: words.period.customers,
+    value: many(won),
+    // who was not counted cannot be compared
+    small: Math.max(won, won_before) >= MOST ? null : change(won, won_before, many),
+  },
   {
     name: words.period.charged,
     value: kwh(sumOf(from, "kwh")),
@@ -110,17 +115,16 @@ function shareOf({ terms }: Start, ere: number): number | null {
 }
 
 /** What is paid next, when, and to which account. */
-function nextPayout(frame: PortalFrame, { payouts, terms: { iban_last4 } }: StartAndPayouts) {
+function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_last4 } }: StartAndPayouts) {
   const { start: words, payouts: paid } = WORDS[frame.locale];
   const open = payouts.filter(({ status }) => status === "pending" || status === "approved" || status === "failed");
-  const sum = open.reduce((all, { partner_share_eur, vat_eur }) => all + partner_share_eur + vat_eur, 0);
   const to = iban_last4 ? words.next.to(iban_last4) : paid.no_account;
-  if (sum <= 0) return { name: words.next.title, value: words.next.none, small: words.next.none_why };
+  if (coming_eur <= 0) return { name: words.next.title, value: words.next.none, small: words.next.none_why };
   const [status] = ["failed", "approved", "pending"].filter((each) => open.some((one) => one.status === each));
   return {
     name: words.next.title,
-    value: inEuro(sum, frame.locale),
-    small: `${paid.statuses[status as Payout["status"]]}. ${to}`,
+    value: inEuro(coming_eur, frame.locale),
+    small: `${paid.statuses[(status ?? "pending") as Payout["status"]]}. ${to}`,
   };
 }
 

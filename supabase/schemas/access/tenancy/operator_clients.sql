@@ -89,6 +89,12 @@ begin
    where c.id = client and c.partner_id is not distinct from private.partner_id()
      -- a form that is sent twice makes the same secret
      and c.secret_hash <> rotate_client.secret_hash;
+  if not found and revoke_tokens then
+    -- it was sent before without this
+    update core.oauth_clients c set tokens_from_secret = c.secret_number
+     where c.id = client and c.partner_id is not distinct from private.partner_id()
+       and c.tokens_from_secret < c.secret_number;
+  end if;
   if found then
     perform private.audit('client.secret_rotated', client, jsonb_build_object('revoke_tokens', revoke_tokens));
   end if;

@@ -59,7 +59,13 @@ begin
     jsonb_build_object('template', 'contact_changed', 'locale', coalesce(locale, partner.locale, 'nl'), 'key', key),
     signatory.email, 'contact_changed:' || signatory.account_id || ':' || gen_random_uuid(),
     jsonb_build_object('full_name', signatory.full_name, 'partner_name', partner.name,
-                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed));
+                       'logo', private.partner_brand(partner) -> 'logo', 'changed', changed,
+                       -- the mail about it may go to the new address
+                       'iban_last4', (
+                         select a.iban_last4 from core.accounts a
+                          where a.partner_id = signatory.partner_id and a.id = signatory.account_id
+                            and a.created_at < a.iban_changed_at
+                            and private.iban_held_until(a.iban_changed_at) is not null)));
 end $$;
 
 create function api.update_account(caller jsonb, input jsonb) returns json

@@ -108,35 +108,46 @@ comment on function ops.payout_reject(jsonb) is
   'second login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed. undo '
   'takes back what waits, of the batch or its lines.';
 
--- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail.
+-- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
+-- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
-  select array(
-    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
-               case when w.line is null then w.outcome
-                    when l.id is null then 'unknown'
-                    when b.status not in ('exported', 'settled', 'rejected') then 'not_exported'
-                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
-                      then 'had_before'
-                    when w.amount <> l.amount then 'amount_differs'
-                    when w.what = 'paid' and row_number() over same > 1 or w.day <> l.booked_on and w.what = 'paid'
-                      then 'booked_twice'
-                    -- it was booked, and came back
-                    when w.what = 'paid' and l.status = 'failed' and not l.returned then 'failed_before'
-                    -- the bank refuses no payment that it booked
-                    when w.what = 'back' and not w.returned and l.status = 'paid' then 'booked_before'
-                    when w.what = 'back' and w.day = l.surplus_on then 'already'
-                    when w.what = 'back' and w.returned and l.booked_again is not null and l.surplus_on is null
-                      then 'surplus'
-                    when w.what = 'paid' and l.status in ('paid', 'failed') or w.what = 'back' and l.status = 'failed'
-                         or row_number() over same > 1 then 'already' end,
-               case when w.amount <> l.amount then l.amount end, w.day, w.returned)::private.bank_word
+  with word as (
+    select w.*, l as of, b.status as batch_status,
+           row_number() over (partition by w.what, w.line order by w.day, w.place) as nth,
+           w.what = 'paid' and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
+                                or coalesce(w.day <> l.booked_on, false)) as again
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
-    window same as (partition by w.what, w.line order by w.place)
+  ), counted as (
+    select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line))
+                          and ((w.of).surplus_on is null
+                               or (w.of).surplus_on = min(w.day) filter (where w.returned) over (partition by w.line))
+                     then 1 else 0 end as spare
+      from word w
+  )
+  select array(
+    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+               case when w.line is null then w.outcome
+                    when (w.of).id is null then 'unknown'
+                    when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
+                      then 'had_before'
+                    when w.amount <> (w.of).amount then 'amount_differs'
+                    when w.again then 'booked_twice'
+                    -- it was booked, and came back
+                    when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
+                    -- the bank refuses no payment that it booked
+                    when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                    when w.returned and w.nth <= w.spare
+                      then case when (w.of).surplus_on is null then 'surplus' else 'already' end
+                    when w.what = 'paid' and (w.of).status in ('paid', 'failed')
+                         or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
+               case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
+      from counted w
      order by w.place)
 $$;
 
@@ -173,21 +184,16 @@ begin
     words := private.set_outcomes(words, 'paid', said.ids, 'paid');
   end loop;
   update core.payout_lines l
-     set booked_on = coalesce(l.booked_on, w.day),
-         booked_again = case when w.outcome = 'booked_twice' then coalesce(l.booked_again, w.day)
-                             else l.booked_again end,
-         surplus_on = case when w.outcome = 'surplus' then w.day else l.surplus_on end
-    from (select distinct on (u.line, u.outcome) u.* from unnest(words) u
-           where u.what = 'paid' and u.outcome in ('paid', 'already', 'booked_twice') or u.outcome = 'surplus'
-           order by u.line, u.outcome, u.place) w
-   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p)) and w.day is not null;
-  -- before the sums of batches, which have these lines in
-  update core.payout_lines l set returned = true
-   where not l.returned
-     and l.partner_id = any (array(select p.id from core.partners p))
-     and l.id = any (array(select w.line from unnest(words) w
-                            where w.returned and (w.outcome is null or w.outcome = 'already' and l.status = 'failed')));
-  changed := found or changed;
+     set booked_on = coalesce(l.booked_on, w.booked_on), booked_again = coalesce(l.booked_again, w.booked_again),
+         surplus_on = coalesce(l.surplus_on, w.surplus_on),
+         -- of two people's reading
+         returned = l.returned or l.status = 'failed' and w.returned
+    from (select u.line, min(u.day) filter (where u.what = 'paid' and u.outcome in ('paid', 'already')) as booked_on,
+                 max(u.day) filter (where u.outcome = 'booked_twice') as booked_again,
+                 min(u.day) filter (where u.outcome = 'surplus') as surplus_on,
+                 bool_or(u.returned and u.outcome = 'already') as returned
+            from unnest(words) u where u.line is not null group by u.line) w
+   where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p));
   -- batches that were paid in one entry
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
@@ -233,6 +239,10 @@ begin
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
       perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
+      update core.payout_lines l set returned = true
+       where l.partner_id = any (array(select p.id from core.partners p))
+         and l.id = any (array(select f.id from unnest(lines) f))
+         and l.id = any (array(select w.line from unnest(words) w where w.returned));
       words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
       changed := true;
     end if;

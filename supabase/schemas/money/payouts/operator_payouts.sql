@@ -221,12 +221,13 @@ begin
                   'iban', json_build_object('ciphertext', l.iban_ciphertext, 'key_id', l.iban_key_id))
                       order by l.arrival)
                   from core.payout_lines l where l.batch_id = batch.id));
-  elsif batch.status = 'rejected' then
+  elsif batch.status = 'rejected' and not coalesce((input ->> 'to_keep')::boolean, false) then
     -- the bank would take the file: it executed nothing of it
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
-  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
+  elsif not coalesce((input ->> 'to_keep')::boolean, false) and exists (
+          select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
     perform private.refuse('payout_booked', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,

@@ -17,7 +17,8 @@ as $$
     'id', client.id, 'client_id', client.client_id, 'name', client.name,
     'scopes', client.scopes, 'missing_scopes', array(
       select s from unnest(private.scopes_of('client')) s where s <> all (client.scopes)),
-    'created_at', private.iso(client.created_at), 'secret_rotated_at', private.iso(client.secret_rotated_at),
+    'created_at', private.iso(client.created_at), 'secret_number', client.secret_number,
+    'secret_rotated_at', private.iso(client.secret_rotated_at),
     'last_used_at', private.iso(client.last_used_at), 'disabled_at', private.iso(client.disabled_at),
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
@@ -84,11 +85,11 @@ begin
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
          cross join lateral (
            select (
-             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh)
+             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh))
                from core.connections c
                join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
               where c.partner_id = p.partner_id and c.account_id = p.id
-              order by d.period desc limit 1) as latest) m
+              group by d.period order by d.period desc limit 1) as latest) m
          where p.shown),
       'after', (select p.id from page p where p.shown and exists (select from page n where not n.shown)
                  order by p.created_at, p.id limit 1)));
@@ -108,10 +109,16 @@ begin
   perform private.act_as(caller, 'partner'), private.act_as_manager(), private.require_recent_sign_in();
   select * into client from private.cpo_clients() c where c.id = private.as_uuid(input ->> 'id');
   perform private.refuse_if('client_not_found', not found or client.disabled_at is not null);
+  -- a form of before brings no secret back that was replaced since
+  if client.secret_number <> (input ->> 'secret_number')::bigint
+     and client.secret_hash <> decode(input ->> 'secret_hash', 'hex') then
+    return json_build_object('ok', false);
+  end if;
   perform private.rotate_client(client.id, decode(input ->> 'secret_hash', 'hex'),
                                 (input ->> 'revoke_tokens')::boolean);
   return json_build_object('ok', true);
 end $$;
 comment on function api.rotate_client_secret(jsonb, jsonb) is
-  'A manager replaces the secret of a CPO client; the old one stops at once: {id, secret_hash, revoke_tokens}. '
-  'revoke_tokens also ends every token that was issued before. A disabled client is not found.';
+  'A manager replaces the secret of a CPO client; the old one stops at once: {id, secret_number, secret_hash, '
+  'revoke_tokens} to {ok}. ok is false if the secret of that number was replaced meanwhile. revoke_tokens also ends '
+  'every token that was issued before. A disabled client is not found.';

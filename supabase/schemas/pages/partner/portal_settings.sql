@@ -79,6 +79,7 @@ begin
                        where d.partner_id = private.partner_id() and d.id = s.subject_id),
                       (select e.url from core.webhook_endpoints e where e.partner_id = private.partner_id()
                        and e.id = s.subject_id),
+                      (select c.name from private.cpo_clients() c where c.id = s.subject_id),
                       (select i.email from core.manager_invitations i where i.partner_id = private.partner_id()
                        and i.id = s.subject_id),
                       case when s.action ~ '^partner[.]manager_' then (private.user_profile(s.subject_id)).email end),

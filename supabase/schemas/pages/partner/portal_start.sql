@@ -87,6 +87,18 @@ begin
                                               and a.attached_month < began limit 10000) a));
 end $$;
 
+create function private.partner_coming(partner uuid) returns numeric
+language sql stable security definer
+as $$
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
+                    where b.partner_id = partner and b.account_id is null), 0)
+       + coalesce((select sum(l.amount) from core.payout_lines l
+                    where l.partner_id = partner and l.account_id is null and l.status = 'pending'), 0)
+$$;
+comment on function private.partner_coming(uuid) is
+  'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
+  'what people own is in the people''s tenant.';
+
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
 as $$
@@ -103,6 +115,7 @@ begin
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
     'payouts', private.partner_payouts(partner.id),
+    'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
@@ -119,7 +132,8 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, attention}, '
+  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, coming_eur, '
+  'attention}, '
   'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
   '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
   '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '

@@ -1,8 +1,8 @@
 -- Registrations of one physical charger: each moment belongs to one of them, whoever has it.
 
--- When the span of a registration began: its first charge with energy that counts, or that is in a locked month. Null
--- if it has none, and so no span. A person's begins when it was added: else one backdated charge would claim a year.
--- Typed months do not say when, so they begin at -infinity.
+-- When the span of a registration began. Null if no charge with energy of it counts, or is in a locked month: it has no
+-- span. A client tells of charges of before, so its span has no begin. A person's begins when the charger was added:
+-- whoever has an account could else take a serial number's history with one charge. Typed months do not say when.
 create function private.registration_began(charger core.chargers) returns timestamptz
 language sql stable
 return (select case
@@ -11,7 +11,8 @@ return (select case
      where d.partner_id = charger.partner_id and d.connection_id = charger.connection_id
        and d.delivery_id is not null and d.total_kwh > 0)
   then '-infinity'
-  else greatest(case when charger.user_id is not null and b.began is not null then charger.created_at end, b.began) end
+  when charger.user_id is null then case when b.began is not null then '-infinity'::timestamptz end
+  else greatest(case when b.began is not null then charger.created_at end, b.began) end
   from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0

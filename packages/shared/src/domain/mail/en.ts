@@ -86,6 +86,7 @@ export const en: MailMessages = {
     email: (partner) =>
       `${partner} has changed your e-mail address with us. From now on mail about your mandate and your compensation goes to the new address, and no longer to this one.`,
     phone: (partner) => `${partner} has changed your telephone number with us.`,
+    iban: (partner, last4) => `${partner} has also changed your account number. It now ends in ${last4}.`,
     after: (partner) => `Is this right? Then there is nothing you need to do. Questions? Ask ${partner}.`,
     unexpected: "Is this not right? Tell us at once. Our address is at the end of this mail.",
   },

@@ -32,7 +32,8 @@ export type Contents = {
     by: string | null;
   };
   /** To the address on file before the CPO changed something: says what, and never the new value. */
-  contact_changed: Signatory & { changed: readonly ("email" | "phone")[] };
+  /** iban_last4: of an account number that was changed in the last 48 hours. */
+  contact_changed: Signatory & { changed: readonly ("email" | "phone")[]; iban_last4: string | null };
   /** To everybody who manages a CPO: a customer withdrew the mandate. */
   customer_withdrew: { reference: string; partner_name: string };
   /** A code of a claim; or, without a brand, for the signatory of a CPO's customer. */
@@ -181,11 +182,14 @@ const COMPOSERS: { [T in Template]: Composer<T> } = {
         }),
     unexpected: message.unexpected,
   }),
-  contact_changed: ({ changed, ...about }, { greeting, contact_changed: message }) => ({
+  contact_changed: ({ changed, iban_last4, ...about }, { greeting, contact_changed: message }) => ({
     subject: message.subject,
     ...underLogo(about),
     greeting: greeting(about.full_name),
-    lines: changed.map((what) => message[what](about.partner_name)),
+    lines: [
+      ...changed.map((what) => message[what](about.partner_name)),
+      ...(iban_last4 ? [message.iban(about.partner_name, iban_last4)] : []),
+    ],
     after: message.after(about.partner_name),
     unexpected: message.unexpected,
   }),

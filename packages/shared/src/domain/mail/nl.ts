@@ -92,6 +92,8 @@ export const nl = {
     email: (partner: string) =>
       `${partner} heeft uw e-mailadres bij ons gewijzigd. Mail over uw machtiging en uw vergoeding gaat vanaf nu naar het nieuwe adres, en niet meer naar dit adres.`,
     phone: (partner: string) => `${partner} heeft uw telefoonnummer bij ons gewijzigd.`,
+    iban: (partner: string, last4: string) =>
+      `${partner} heeft ook uw rekeningnummer gewijzigd. Het eindigt nu op ${last4}.`,
     after: (partner: string) => `Klopt dit? Dan hoeft u niets te doen. Vragen? Stel ze aan ${partner}.`,
     unexpected: "Klopt dit niet? Laat het ons dan meteen weten. Ons adres staat onderaan deze mail.",
   },

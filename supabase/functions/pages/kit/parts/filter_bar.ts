@@ -6,8 +6,8 @@ import { icon } from "./icons.ts";
 export type FilterChip = { href: string; label: string; count?: string; on: boolean; kind?: string };
 
 /** Chips that choose, each a link. */
-export function chipLinks(label: string, chips: readonly FilterChip[]): Html {
-  return html`<nav class="chips" aria-label="${label}">${chips.map(
+export function chipLinks(label: string, chips: readonly FilterChip[], id?: string): Html {
+  return html`<nav class="chips"${id ? html` id="${id}"` : ""} aria-label="${label}">${chips.map(
     (each) =>
       html`<a${each.kind ? html` class="${each.kind}"` : ""} href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>`,
   )}</nav>`;

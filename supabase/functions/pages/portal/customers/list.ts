@@ -76,13 +76,17 @@ function filters(frame: PortalFrame, asked: CustomerQuery, { counted }: Customer
     on: JSON.stringify(chosen) === JSON.stringify(others),
   });
   const all = choose({}, words.all);
-  return html`<div class="top">${chipLinks(words.status, [
-    all.on && !q && counted ? { ...all, count: inNumbers(frame, counted.total) } : all,
-    choose({ charger: "without" }, words.chargers.without),
-    choose({ charger: "without_mid" }, words.no_mid),
-    choose({ registration: "afgekeurd" }, words.registrations.afgekeurd),
-    choose({ active: "no" }, words.not_signed),
-  ])}
+  return html`<div class="top">${chipLinks(
+    words.status,
+    [
+      all.on && !q && counted ? { ...all, count: inNumbers(frame, counted.total) } : all,
+      choose({ charger: "without" }, words.chargers.without),
+      choose({ charger: "without_mid" }, words.no_mid),
+      choose({ registration: "afgekeurd" }, words.registrations.afgekeurd),
+      choose({ active: "no" }, words.not_signed),
+    ],
+    "chips",
+  )}
 ${filterBar({
   action: frame.to("/customers").split("?")[0] ?? "",
   kept: { lang: frame.locale },

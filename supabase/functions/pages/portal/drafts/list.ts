@@ -96,10 +96,14 @@ function choices(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]
   });
   const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
     of.map((value) => ({ value, label: names[value] }));
-  return html`<div class="top">${chipLinks(words.status, [
-    choose(undefined, words.all, all),
-    ...STATUSES.map((status) => choose(status, words.statuses[status], counts[status] ?? 0)),
-  ])}
+  return html`<div class="top">${chipLinks(
+    words.status,
+    [
+      choose(undefined, words.all, all),
+      ...STATUSES.map((status) => choose(status, words.statuses[status], counts[status] ?? 0)),
+    ],
+    "chips",
+  )}
 ${filterBar({
   action: frame.to("/drafts").split("?")[0] ?? "",
   kept: { lang: frame.locale, status: chosen },

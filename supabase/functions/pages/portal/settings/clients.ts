@@ -1,4 +1,5 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
+import { z } from "#shared/foundation/zod.ts";
 import { GATE_NAMES } from "#shared/values/gates.ts";
 import { longMoment, longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
@@ -8,7 +9,7 @@ import { rowList } from "../../kit/parts/rows.ts";
 import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, newOnce, shownOnce, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, newOnce, newsOf, shownOnce, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Client, Clients, OneClient } from "../model.ts";
 import { waysOn } from "../paging.ts";
@@ -58,7 +59,7 @@ export const askRotateClient = onClient(async (request) => {
 <ul>${words.rotate.means.map((each) => html`<li>${each}</li>`)}</ul>
 <form method="post" action="${frame.to(`${page}/rotate`)}">
 ${formToken(frame.form_token)}
-<input type="hidden" name="once" value="${newOnce()}">
+<input type="hidden" name="once" value="${newOnce()}"><input type="hidden" name="number" value="${String(shown.client.secret_number)}">
 <label class="choice"><input type="checkbox" name="revoke_tokens" value="yes"${news.typed.get("revoke_tokens") === "yes" ? html` checked` : ""}><span>${words.revoke_tokens}</span></label>
 <div class="actions"><button class="button">${words.rotate.yes}</button><a class="link" href="${frame.to(page)}">${words.rotate.no}</a></div>
 </form>`,
@@ -73,12 +74,12 @@ export const rotateClient = onClient(async (request) => {
   const rotating = request.own("rotate_client_secret", {
     id: request.c.req.param("id"),
     secret_hash: hashSecret(secret),
+    secret_number: z.coerce.number().int().catch(0).parse(request.form.get("number")),
     revoke_tokens: request.form.get("revoke_tokens") === "yes",
   });
-  const { refused } = await request.attempt(rotating, ["recent_sign_in_required"]);
-  return refused
-    ? request.codeBefore(`${pageOf(request)}/rotate`)
-    : request.told(pageOf(request), "rotated", { secret });
+  const { answer, refused } = await request.attempt(rotating, ["recent_sign_in_required"]);
+  if (refused) return request.codeBefore(`${pageOf(request)}/rotate`);
+  return answer.ok ? request.told(pageOf(request), "rotated", { secret }) : request.told(pageOf(request), "replaced");
 });
 
 const accountsOf = (frame: PortalFrame, { accounts }: Client): string => {
@@ -114,7 +115,7 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
   const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
   return settingPage(frame, who, {
     title: client.name,
-    body: html`${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
+    body: html`${newsOf(typed.get("news") === "replaced" ? words.replaced : undefined)}${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <h2>${words.details}</h2>
 <dl>
 <div><dt>${words.client_id}</dt><dd>${secretBox(client.client_id)}</dd></div>

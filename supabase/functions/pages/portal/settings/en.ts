@@ -189,6 +189,7 @@ export const settings: SettingsWords = {
     pages: "More customers",
     next: "Next customers",
     first: "First customers",
+    replaced: "The secret was replaced meanwhile. Nothing was changed now.",
     new_title: "The new secret",
     new_once: "Copy the secret now: we will not show it again.",
     rotate: {

@@ -188,6 +188,7 @@ export const settings = {
     pages: "Meer klanten",
     next: "Volgende klanten",
     first: "Eerste klanten",
+    replaced: "Het secret is intussen al vervangen. Er is nu niets gewijzigd.",
     new_title: "Het nieuwe secret",
     new_once: "Kopieer het secret nu: wij laten het niet nog eens zien.",
     rotate: {
