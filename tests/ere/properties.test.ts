@@ -467,7 +467,7 @@ const past = async (tenant: Tenant) =>
          union all select 'allocation ' || id, (to_jsonb(a) - 'reversal_id')::text from core.allocations a where partner_id = $1
          union all select 'credit ' || id, (to_jsonb(c) - 'reversed_at' - 'reversed_reason')::text from core.credits c where partner_id = $1
          union all select 'row ' || id, (to_jsonb(r) - 'status' - 'live')::text from core.booking_rows r where partner_id = $1
-         union all select 'line ' || id, (to_jsonb(l) - '{status,paid_at,failed_at,failed_reason,released_at,released_reason}'::text[])::text from core.payout_lines l where partner_id = $1
+         union all select 'line ' || id, (to_jsonb(l) - '{status,paid_at,failed_at,failed_reason,failed_effect,failed_by,return_asked_by,return_asked_reason,returned,booked_on,booked_again,surplus_on,released_at,released_reason}'::text[])::text from core.payout_lines l where partner_id = $1
          union all select 'part ' || id, to_jsonb(p)::text from core.payout_parts p where partner_id = $1
          union all select 'paid by ' || part_id || ' ' || allocation_id, to_jsonb(e)::text from core.payout_entries e where partner_id = $1
          union all select 'invoice ' || id, to_jsonb(i)::text from core.invoices i where partner_id = $1
