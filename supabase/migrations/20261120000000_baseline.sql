@@ -25589,7 +25589,10 @@ begin
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
-      from (select private.registration_began(f) as began, h.counts_until as until
+      -- decided once: what was withdrawn since gives its time to nobody; what was released has none
+      from (select coalesce(private.registration_began(f), case when f.counts_from is distinct from 'infinity' then
+                     case when f.user_id is null then '-infinity' else f.created_at end end) as began,
+                   h.counts_until as until
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');
 end $$;
