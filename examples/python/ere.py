@@ -43,7 +43,7 @@ def main():
 
 
 def verify(headers, body, secret):
-    """The event in a webhook. Raises ValueError for one that is not ours, or not of now."""
+    """The event in a webhook. Raises ValueError if the signature is wrong, or more than five minutes away."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if abs(time.time() - int(timestamp)) > 300:

@@ -5852,18 +5852,14 @@ language plpgsql
 as $$
 declare
   partner constant core.partners := private.own_partner();
-  letters constant jsonb := (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_key:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'partner_name', private.partner_display_name(partner), 'key', minted.prefix || '…' || minted.last4,
-             'by', (private.user_profile(private.manager_id())).email,
-             'application', (select c.name from core.oauth_clients c where c.id = private.client_id()))))
-      from private.manager_emails(partner.id) m (email));
 begin
-  if letters is not null then
-    perform private.enqueue_mails(jsonb_build_object('template', 'key_minted',
-                                                     'locale', coalesce(partner.locale, 'nl')), letters);
-  end if;
+  perform private.mail_each(
+    'key_minted', coalesce(partner.locale, 'nl'), 'partner_key',
+    jsonb_build_object(
+      'partner_name', private.partner_display_name(partner), 'key', minted.prefix || '…' || minted.last4,
+      'by', (private.user_profile(private.manager_id())).email,
+      'application', (select c.name from core.oauth_clients c where c.id = private.client_id())),
+    array(select private.manager_emails(partner.id)));
 end $$;
 
 -- Stores a new key of the tenant: {key_hash, prefix, last4}. Null for a revoked key, and while another is active,
@@ -5950,6 +5946,21 @@ $$;
 comment on function private.manager_emails(uuid) is
   'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 
+-- Mails the same to each of these addresses; to nobody where there are none.
+create function private.mail_each(template text, locale text, cause text, content jsonb, recipients text[]) returns void
+language plpgsql
+as $$
+declare
+  letters constant jsonb := (
+    select jsonb_agg(jsonb_build_object('recipient', r, 'cause', mail_each.cause || ':' || gen_random_uuid(),
+                                        'content', mail_each.content))
+      from unnest(recipients) r);
+begin
+  if letters is not null then
+    perform private.enqueue_mails(jsonb_build_object('template', template, 'locale', locale), letters);
+  end if;
+end $$;
+
 -- Mails the managers, and others, that a person was invited, joined, removed or left. by is null for the service. Not
 -- to those in but.
 create function private.mail_managers(change text, person text, by text, but text[],
@@ -5958,17 +5969,14 @@ language plpgsql
 as $$
 declare
   partner constant core.partners := private.own_partner();
-  letters constant jsonb := (
-    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'change', change, 'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
-      from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
-     where t.email <> all (array_remove(but, null)));
 begin
-  if letters is not null then
-    perform private.enqueue_mails(jsonb_build_object('template', 'managers_changed',
-                                                     'locale', coalesce(partner.locale, 'nl')), letters);
-  end if;
+  perform private.mail_each(
+    'managers_changed', coalesce(partner.locale, 'nl'), 'managers_changed',
+    jsonb_build_object('change', change, 'partner_name', private.partner_display_name(partner), 'person', person,
+                       'by', by),
+    array(select t.email
+            from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
+           where t.email <> all (array_remove(but, null))));
 end $$;
 
 create function private.managed_alone(person uuid) returns text
@@ -8285,8 +8293,8 @@ begin
 end $$;
 comment on function api.update_account(jsonb, jsonb) is
   'POST /v1/accounts:update: {account_id, cpo_external_ref, person, company, key, new_links}. After a signature only '
-  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links; for '
-  'those that we mailed it asks for new_links, [{token_hash, url}], and mails these.';
+  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links. '
+  'It asks for new_links, [{token_hash, url}], in place of links that we mailed, and mails them.';
 
 -- supabase/schemas/customers/accounts/update_connection.sql
 
@@ -20357,6 +20365,15 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
+-- How many webhooks an owner of a log in the tenant has: {enabled, disabled}.
+create function private.webhooks_counted(owner uuid) returns json
+language sql stable
+as $$
+  select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
+                           'disabled', count(*) filter (where e.status = 'disabled'))
+    from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner
+$$;
+
 -- A client as its partner sees it, without the hash of its secret.
 create function private.portal_client(client core.oauth_clients) returns jsonb
 language sql stable
@@ -20371,9 +20388,7 @@ as $$
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
-    'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                                          'disabled', count(*) filter (where e.status = 'disabled'))
-                   from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id))
+    'webhooks', private.webhooks_counted(client.id))
 $$;
 
 create function api.read_portal_clients(caller jsonb) returns json
@@ -21123,9 +21138,7 @@ begin
       'iban_held_until',
           case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p),
-      'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                                            'disabled', count(*) filter (where e.status = 'disabled'))
-                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id),
+      'webhooks', private.webhooks_counted(p.id),
       'clients', (select count(*) from private.cpo_clients() c where c.disabled_at is null))
       from core.partners p where p.id = private.partner_id());
 end $$;
@@ -21537,12 +21550,11 @@ begin
          iban_key_id = case when same then p.iban_key_id else iban ->> 'key_id' end,
          iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
    where p.id = partner.id;
-  perform private.enqueue_mails('{"template": "iban_changed", "locale": "nl"}', (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder',
-                 input ->> 'account_holder')))
-      from private.manager_emails(partner.id) m (email)));
+  perform private.mail_each(
+    'iban_changed', 'nl', 'partner_iban',
+    jsonb_build_object('partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'),
+                       'account_holder', input ->> 'account_holder'),
+    array(select private.manager_emails(partner.id)));
   perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
     case when not same then 'iban' end,
         case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));
@@ -23221,14 +23233,11 @@ begin
   end if;
   perform private.end_mandate((request ->> 'connection_id')::uuid, 'revoked', 'customer');
   partner := private.own_partner();
-  perform private.enqueue_mails(jsonb_build_object('template', 'customer_withdrew',
-                                                   'locale', coalesce(partner.locale, 'nl')), letters)
-     from (select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'customer_withdrew:' || gen_random_uuid(),
-                                               'content', jsonb_build_object(
-                    'partner_name', private.partner_display_name(partner),
-                    'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)))) as letters
-             from private.manager_emails(partner.id) m (email)) l
-    where l.letters is not null;
+  perform private.mail_each(
+    'customer_withdrew', coalesce(partner.locale, 'nl'), 'customer_withdrew',
+    jsonb_build_object('partner_name', private.partner_display_name(partner),
+                       'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)),
+    array(select private.manager_emails(partner.id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
@@ -25460,7 +25469,7 @@ begin
        set status = 'removed', removed_at = coalesce(h.removed_at, private.now()), counts_from = 'infinity',
            counts_before = null
      where h.partner_id = charger.partner_id and h.id = charger.id;
-    -- those that came after it
+    -- later registrations of the same charger
     for later in
       select h.* from core.chargers h
        where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
@@ -25597,9 +25606,9 @@ begin
      where s.began is not null and s.until > '-infinity');
 end $$;
 comment on function private.succeed_charger(text, text, boolean) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns the span that '
-  'they have together: of it a new one counts nothing. Null if they have none. only_own: not those that only booted as '
-  'that number. Definer, because these may be of any tenant; the answer does not tell whose.';
+  'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
+  'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
+  'booted as that number. Definer, because these may be of any tenant; the answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -29989,7 +29998,7 @@ begin
      where m.partner_id = private.partner_id() and m.connection_id = mandate_played.connection);
 end $$;
 
--- What a rehearsal of the signing page begins with, of a CPO's customer: a link beside those that are open.
+-- Begins a rehearsal of the signing page for a CPO's customer: it makes a link beside the open ones.
 create function api.prepare_signature(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$

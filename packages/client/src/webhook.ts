@@ -1,6 +1,6 @@
 import type { webhooks } from "./schema.ts";
 
-/** A webhook that is not ours, or not of now. */
+/** A webhook whose signature is wrong, or more than five minutes away. */
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
 }

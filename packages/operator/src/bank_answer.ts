@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { XmlDocument, XmlElement } from "libxml2-wasm";
+import { dayOf } from "#shared/values/dutch_clock.ts";
 import { OperatorError } from "./database.ts";
 
 /** What a file says of a payment or a batch of ours; ids as our file for the bank has them, amounts exact, as text. */
@@ -184,7 +185,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
   const [booked] = children(entry, "BookgDt");
-  const written = textAt(booked, "Dt")?.slice(0, 10) ?? dayOf(textAt(booked, "DtTm"));
+  const written = textAt(booked, "Dt")?.slice(0, 10) ?? bookedOn(textAt(booked, "DtTm"));
   const day = written ? { day: written } : {};
   const blocks = children(entry, "NtryDtls");
   const details = blocks.flatMap((block) => children(block, "TxDtls"));
@@ -242,13 +243,10 @@ function readEntry(entry: Element, answer: BankAnswer) {
   });
 }
 
-/** The day of a moment in Amsterdam; of one without a zone as it is written. */
-function dayOf(moment: string | undefined): string | undefined {
+/** The day of a moment in the Netherlands; of one without a zone as it is written. */
+function bookedOn(moment: string | undefined): string | undefined {
   if (moment === undefined || !/(?:Z|[+-]\d\d:\d\d)$/.test(moment)) return moment?.slice(0, 10);
-  const at = new Date(moment);
-  return Number.isNaN(at.getTime())
-    ? undefined
-    : new Intl.DateTimeFormat("en-CA", { timeZone: "Europe/Amsterdam" }).format(at);
+  return Number.isNaN(Date.parse(moment)) ? undefined : dayOf(moment);
 }
 
 /** Whether the bank's code of a transaction says that it is a return. */

@@ -72,7 +72,7 @@ export const MAIL_COMMANDS: Command[] = [
     takes: [
       new Option("--to <email>", "only mail to this address"),
       new Option("--partner <partner>", "only mail of this partner (id or slug)"),
-      new Option("--failed", "only mail that failed for good, or waits for a retry"),
+      new Option("--failed", "only mail that failed, or waits for another attempt"),
       limit(20),
       new Option("--show [id]", "print this mail, or the newest in the list"),
     ],

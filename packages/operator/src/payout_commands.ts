@@ -4,6 +4,7 @@ import { Argument, Option } from "commander";
 import { about, type Command, changed, count, limit, list, type Row, titled, whole } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
 import { adopt, exportBatch, prepare, readAnswer, storeIban } from "./payouts.ts";
+import { PAYOUT_STEPS } from "./quarter.ts";
 import { details, euro, fields, table } from "./text.ts";
 
 const batch = () => new Argument("<batch>", "id of the batch");
@@ -13,12 +14,12 @@ const BATCH_COLUMNS = "batch_id status lines amount_eur paid failed exported_at"
 
 /** What to type next of a batch, and who. */
 function nextStep({ batch_id, status, reject_asked_by }: Row): string[] {
-  if (status === "prepared") return [`Next, another operator: payout approve ${batch_id}`];
-  if (status === "approved")
-    return [`Next: payout export ${batch_id} --out <file>.xml, and send that file to the bank`];
+  const { approve, send, reject, settle } = PAYOUT_STEPS;
+  if (status === "prepared") return [`Next, another operator: ${approve(batch_id)}`];
+  if (status === "approved") return [`Next: ${send(batch_id, "<file>.xml")}, and send that file to the bank`];
   if (status === "exported" && reject_asked_by !== null)
-    return [`${reject_asked_by} said that the bank refused it. Next, another operator: payout reject ${batch_id}`];
-  return status === "exported" ? ["Next, when the bank answers: payout answer --file <file of the bank>"] : [];
+    return [`${reject_asked_by} said that the bank refused it. Next, another operator: ${reject(batch_id)}`];
+  return status === "exported" ? [`Next, when the bank answers: ${settle()}`] : [];
 }
 
 /** A batch in one sentence, and what to type next. All fields by --verbose. */

@@ -5,6 +5,14 @@ import { count } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
 import { table } from "./text.ts";
 
+/** What is typed of a payout batch: to approve it, to write its file, or to record what the bank said. */
+export const PAYOUT_STEPS = {
+  approve: (batch: unknown) => `payout approve ${batch}`,
+  send: (batch: unknown, file: string) => `payout export ${batch} --out ${file}`,
+  reject: (batch: unknown) => `payout reject ${batch} --reason <why>`,
+  settle: () => "payout answer --file <file of the bank>",
+};
+
 type Step = { step: string; booking?: string; batch?: string; ere?: number; rejecting?: boolean };
 
 /** What the person types next for a partner; undefined if there is nothing to type. */
@@ -23,9 +31,9 @@ function nextCommand(
     sell: `sale record ${named} --ere ${ere} --price <euro> --buyer <name> --reference <reference>`,
     publish: `figures publish ${quarter.slice(0, 4)}`,
     pay: "payout prepare",
-    approve: `payout approve ${batch}`,
-    send: `payout export ${batch} --out ${quarter}.xml`,
-    settle: rejecting ? `payout reject ${batch} --reason <why>` : "payout answer --file <file of the bank>",
+    approve: PAYOUT_STEPS.approve(batch),
+    send: PAYOUT_STEPS.send(batch, `${quarter}.xml`),
+    settle: rejecting ? PAYOUT_STEPS.reject(batch) : PAYOUT_STEPS.settle(),
     invoice: `invoice issue ${quarter}`,
   };
   return commands[step];

@@ -40,7 +40,7 @@ const byId = (ops: string, name: string, more: Input = {}): Again => ({
 const AGAIN: Readonly<Record<string, Again>> = {
   "mandate.revoked": {
     ops: "mandate_revoke",
-    // not one that was signed since, and not as the customer's wish what was none
+    // a later signature stands; only what the customer asked for is recorded as asked by the customer
     input: ({ subject_id, at, details }) => ({
       connection: subject_id,
       asked_by_customer: details.reason === "customer",

@@ -29,7 +29,7 @@ const CompanyChange = z
     description: "Fixed once somebody has signed. Omitted, null and empty fields keep their value",
   });
 
-/** Links in place of those that are voided: made only where SQL asks, because few accounts have an open one. */
+/** New links for the voided ones. SQL asks for them, because few accounts have an open link. */
 const newLinks = async ({ config }: Environment, { count }: { count: number }) =>
   Array.from({ length: count }, () => {
     const token = newSecret();

@@ -5,7 +5,7 @@ export const surface: Surface = {
   prefix: "",
   endpoints: {
     "GET /openapi.json": async () => (await import("./openapi.ts")).openApi,
-    "GET /llms.txt": async () => (await import("./lead_to_llms.ts")).leadToLlms,
+    "GET /llms.txt": async () => (await import("./lead_to_docs.ts")).leadToLlms,
     "GET /docs": async () => (await import("./lead_to_docs.ts")).leadToDocs,
     "GET /docs/{file}": async () => (await import("./lead_to_docs.ts")).leadToFile,
   },

@@ -16,6 +16,13 @@ export const leadToDocs = endpoint(
   async ({ environment: { config } }) => Response.redirect(config.DOCS_URL ?? `${config.BASE_URL}/openapi.json`),
 );
 
+/** Its links are relative to the documentation, so it is served there only. */
+export const leadToLlms = endpoint(
+  { ...LEADS, id: "leadToLlms", summary: "Go to the documentation's index for language models" },
+  async ({ environment: { config } }) =>
+    Response.redirect(config.DOCS_URL ? `${config.DOCS_URL}/llms.txt` : `${config.BASE_URL}/openapi.json`),
+);
+
 /** Also to a file of it, such as the packed client. */
 export const leadToFile = endpoint(
   { ...LEADS, id: "leadToFile", summary: "Go to a file of the documentation", params: { file: "Its name" } },

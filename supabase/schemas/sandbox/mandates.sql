@@ -12,7 +12,7 @@ begin
      where m.partner_id = private.partner_id() and m.connection_id = mandate_played.connection);
 end $$;
 
--- What a rehearsal of the signing page begins with, of a CPO's customer: a link beside those that are open.
+-- Begins a rehearsal of the signing page for a CPO's customer: it makes a link beside the open ones.
 create function api.prepare_signature(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$

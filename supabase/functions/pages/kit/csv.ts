@@ -5,15 +5,6 @@ export type Cell = string | number | null;
 export const toCsv = (locale: "nl" | "en", rows: readonly (readonly Cell[])[]): string =>
   `\ufeff${csvLines(locale, rows)}`;
 
-/** A moment by the clock of the Netherlands, as spreadsheets of both languages read it. */
-export const clock = (moment: string | null): string | null =>
-  moment &&
-  new Date(moment).toLocaleString("sv-SE", { timeZone: "Europe/Amsterdam", dateStyle: "short", timeStyle: "medium" });
-
-/** The day of a moment in the Netherlands. */
-export const dayOf = <Moment extends string | null>(moment: Moment): Moment =>
-  (clock(moment)?.slice(0, 10) ?? null) as Moment;
-
 /**
  * What begins like a formula gets an apostrophe in front, also after each sign at which a spreadsheet of another language, or one that
  * was told another delimiter, begins a new cell.

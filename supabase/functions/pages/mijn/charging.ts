@@ -1,4 +1,5 @@
-import { clock, toCsv } from "../kit/csv.ts";
+import { clock } from "#shared/values/dutch_clock.ts";
+import { toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";

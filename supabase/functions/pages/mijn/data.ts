@@ -1,7 +1,8 @@
 import type { Farewell } from "#shared/domain/answers.ts";
 import { farewellLines, inEuro, inKwh } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { type Cell, clock, dayOf, toCsv } from "../kit/csv.ts";
+import { clock, dayOf } from "#shared/values/dutch_clock.ts";
+import { type Cell, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";

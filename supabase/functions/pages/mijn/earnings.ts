@@ -129,7 +129,7 @@ function forecast(
   return html`<p>${words.forecast(inNumbers(frame, forecast_ere), year, euro?.replace(/[.,]00$/, "") ?? null)}</p>`;
 }
 
-/** How a quarter stands; one that is sold as the chart says it: on its way, or still to be paid. */
+/** The state of a quarter. A sold quarter has the word of the chart: on its way, or still to be paid. */
 function statusOf(frame: MijnFrame, accounts: readonly Account[], status: keyof typeof CHIPS): Html {
   const words = WORDS[frame.locale].earnings.status;
   return chip(CHIPS[status], status === "sold" ? kindsOf(frame, accounts)[1] : words[status]);

@@ -1,6 +1,6 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
-import { dayOf } from "../kit/csv.ts";
+import { dayOf } from "#shared/values/dutch_clock.ts";
 import { longMoment, longMonth } from "../kit/document.ts";
 import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";

@@ -26,18 +26,14 @@ language plpgsql
 as $$
 declare
   partner constant core.partners := private.own_partner();
-  letters constant jsonb := (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_key:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'partner_name', private.partner_display_name(partner), 'key', minted.prefix || '…' || minted.last4,
-             'by', (private.user_profile(private.manager_id())).email,
-             'application', (select c.name from core.oauth_clients c where c.id = private.client_id()))))
-      from private.manager_emails(partner.id) m (email));
 begin
-  if letters is not null then
-    perform private.enqueue_mails(jsonb_build_object('template', 'key_minted',
-                                                     'locale', coalesce(partner.locale, 'nl')), letters);
-  end if;
+  perform private.mail_each(
+    'key_minted', coalesce(partner.locale, 'nl'), 'partner_key',
+    jsonb_build_object(
+      'partner_name', private.partner_display_name(partner), 'key', minted.prefix || '…' || minted.last4,
+      'by', (private.user_profile(private.manager_id())).email,
+      'application', (select c.name from core.oauth_clients c where c.id = private.client_id())),
+    array(select private.manager_emails(partner.id)));
 end $$;
 
 -- Stores a new key of the tenant: {key_hash, prefix, last4}. Null for a revoked key, and while another is active,

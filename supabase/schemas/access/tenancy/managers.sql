@@ -49,6 +49,21 @@ $$;
 comment on function private.manager_emails(uuid) is
   'The addresses for mail about a partner itself. Definer, because logins belong to Supabase Auth.';
 
+-- Mails the same to each of these addresses; to nobody where there are none.
+create function private.mail_each(template text, locale text, cause text, content jsonb, recipients text[]) returns void
+language plpgsql
+as $$
+declare
+  letters constant jsonb := (
+    select jsonb_agg(jsonb_build_object('recipient', r, 'cause', mail_each.cause || ':' || gen_random_uuid(),
+                                        'content', mail_each.content))
+      from unnest(recipients) r);
+begin
+  if letters is not null then
+    perform private.enqueue_mails(jsonb_build_object('template', template, 'locale', locale), letters);
+  end if;
+end $$;
+
 -- Mails the managers, and others, that a person was invited, joined, removed or left. by is null for the service. Not
 -- to those in but.
 create function private.mail_managers(change text, person text, by text, but text[],
@@ -57,17 +72,14 @@ language plpgsql
 as $$
 declare
   partner constant core.partners := private.own_partner();
-  letters constant jsonb := (
-    select jsonb_agg(jsonb_build_object('recipient', t.email, 'cause', 'managers_changed:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'change', change, 'partner_name', private.partner_display_name(partner), 'person', person, 'by', by)))
-      from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
-     where t.email <> all (array_remove(but, null)));
 begin
-  if letters is not null then
-    perform private.enqueue_mails(jsonb_build_object('template', 'managers_changed',
-                                                     'locale', coalesce(partner.locale, 'nl')), letters);
-  end if;
+  perform private.mail_each(
+    'managers_changed', coalesce(partner.locale, 'nl'), 'managers_changed',
+    jsonb_build_object('change', change, 'partner_name', private.partner_display_name(partner), 'person', person,
+                       'by', by),
+    array(select t.email
+            from (select m.email from private.manager_emails(partner.id) m (email) union select unnest(others)) t
+           where t.email <> all (array_remove(but, null))));
 end $$;
 
 create function private.managed_alone(person uuid) returns text

@@ -150,5 +150,5 @@ begin
 end $$;
 comment on function api.update_account(jsonb, jsonb) is
   'POST /v1/accounts:update: {account_id, cpo_external_ref, person, company, key, new_links}. After a signature only '
-  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links; for '
-  'those that we mailed it asks for new_links, [{token_hash, url}], and mails these.';
+  'e-mail and telephone change, and the old address is told. Another e-mail address voids the open mandate links. '
+  'It asks for new_links, [{token_hash, url}], in place of links that we mailed, and mails them.';

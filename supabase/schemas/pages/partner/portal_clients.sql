@@ -9,6 +9,15 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
+-- How many webhooks an owner of a log in the tenant has: {enabled, disabled}.
+create function private.webhooks_counted(owner uuid) returns json
+language sql stable
+as $$
+  select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
+                           'disabled', count(*) filter (where e.status = 'disabled'))
+    from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner
+$$;
+
 -- A client as its partner sees it, without the hash of its secret.
 create function private.portal_client(client core.oauth_clients) returns jsonb
 language sql stable
@@ -23,9 +32,7 @@ as $$
     'accounts', (select count(*) from (select from core.accounts a
                                         where a.partner_id = client.partner_id and a.owner_id = client.id
                                         limit 10001) a),
-    'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                                          'disabled', count(*) filter (where e.status = 'disabled'))
-                   from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id))
+    'webhooks', private.webhooks_counted(client.id))
 $$;
 
 create function api.read_portal_clients(caller jsonb) returns json

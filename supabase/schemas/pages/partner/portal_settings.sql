@@ -28,9 +28,7 @@ begin
       'iban_held_until',
           case when p.iban_ciphertext is not null then private.iso(private.iban_held_until(p.iban_changed_at)) end,
       'invoices_need', private.why_no_invoice(p),
-      'webhooks', (select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                                            'disabled', count(*) filter (where e.status = 'disabled'))
-                     from core.webhook_endpoints e where e.partner_id = p.id and e.owner_id = p.id),
+      'webhooks', private.webhooks_counted(p.id),
       'clients', (select count(*) from private.cpo_clients() c where c.disabled_at is null))
       from core.partners p where p.id = private.partner_id());
 end $$;

@@ -81,12 +81,11 @@ begin
          iban_key_id = case when same then p.iban_key_id else iban ->> 'key_id' end,
          iban_last4 = iban ->> 'last4', iban_holder = input ->> 'account_holder'
    where p.id = partner.id;
-  perform private.enqueue_mails('{"template": "iban_changed", "locale": "nl"}', (
-    select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'partner_iban:' || gen_random_uuid(),
-                                        'content', jsonb_build_object(
-             'partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'), 'account_holder',
-                 input ->> 'account_holder')))
-      from private.manager_emails(partner.id) m (email)));
+  perform private.mail_each(
+    'iban_changed', 'nl', 'partner_iban',
+    jsonb_build_object('partner_name', partner.name, 'iban_masked', '**** ' || (iban ->> 'last4'),
+                       'account_holder', input ->> 'account_holder'),
+    array(select private.manager_emails(partner.id)));
   perform private.audit('partner.iban_changed', partner.id, jsonb_build_object('fields', array_remove(array[
     case when not same then 'iban' end,
         case when input ->> 'account_holder' is distinct from partner.iban_holder then 'account_holder' end], null)));

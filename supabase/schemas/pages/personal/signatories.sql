@@ -231,14 +231,11 @@ begin
   end if;
   perform private.end_mandate((request ->> 'connection_id')::uuid, 'revoked', 'customer');
   partner := private.own_partner();
-  perform private.enqueue_mails(jsonb_build_object('template', 'customer_withdrew',
-                                                   'locale', coalesce(partner.locale, 'nl')), letters)
-     from (select jsonb_agg(jsonb_build_object('recipient', m.email, 'cause', 'customer_withdrew:' || gen_random_uuid(),
-                                               'content', jsonb_build_object(
-                    'partner_name', private.partner_display_name(partner),
-                    'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)))) as letters
-             from private.manager_emails(partner.id) m (email)) l
-    where l.letters is not null;
+  perform private.mail_each(
+    'customer_withdrew', coalesce(partner.locale, 'nl'), 'customer_withdrew',
+    jsonb_build_object('partner_name', private.partner_display_name(partner),
+                       'reference', coalesce((entered.account).cpo_external_ref, (entered.account).id::text)),
+    array(select private.manager_emails(partner.id)));
   return json_build_object('ok', true);
 end $$;
 comment on function api.withdraw_signed_mandate(jsonb, jsonb) is

@@ -139,7 +139,7 @@ begin
        set status = 'removed', removed_at = coalesce(h.removed_at, private.now()), counts_from = 'infinity',
            counts_before = null
      where h.partner_id = charger.partner_id and h.id = charger.id;
-    -- those that came after it
+    -- later registrations of the same charger
     for later in
       select h.* from core.chargers h
        where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until

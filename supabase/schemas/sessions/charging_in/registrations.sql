@@ -66,6 +66,6 @@ begin
      where s.began is not null and s.until > '-infinity');
 end $$;
 comment on function private.succeed_charger(text, text, boolean) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved, and returns the span that '
-  'they have together: of it a new one counts nothing. Null if they have none. only_own: not those that only booted as '
-  'that number. Definer, because these may be of any tenant; the answer does not tell whose.';
+  'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
+  'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
+  'booted as that number. Definer, because these may be of any tenant; the answer does not tell whose.';

@@ -1,4 +1,4 @@
-import { dayOf } from "../../kit/csv.ts";
+import { dayOf } from "#shared/values/dutch_clock.ts";
 import { longMonth } from "../../kit/document.ts";
 import { selectInput, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";

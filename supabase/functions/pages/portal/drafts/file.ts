@@ -1,4 +1,5 @@
-import { type Cell, dayOf } from "../../kit/csv.ts";
+import { dayOf } from "#shared/values/dutch_clock.ts";
+import type { Cell } from "../../kit/csv.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Draft } from "./model.ts";

@@ -1,4 +1,5 @@
-import { type Cell, dayOf, toCsv } from "../../kit/csv.ts";
+import { dayOf } from "#shared/values/dutch_clock.ts";
+import { type Cell, toCsv } from "../../kit/csv.ts";
 import { csvFile } from "../../kit/download.ts";
 import { asPdf } from "../../kit/pdf.ts";
 import { signedIn } from "../request.ts";

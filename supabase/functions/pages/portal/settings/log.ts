@@ -1,4 +1,4 @@
-import { clock } from "../../kit/csv.ts";
+import { clock } from "#shared/values/dutch_clock.ts";
 import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";

@@ -1,5 +1,6 @@
 import { typesOf } from "#shared/domain/events.ts";
-import { type Cell, clock } from "../../kit/csv.ts";
+import { clock } from "#shared/values/dutch_clock.ts";
+import type { Cell } from "../../kit/csv.ts";
 import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";

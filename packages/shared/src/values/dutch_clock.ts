@@ -1,0 +1,8 @@
+/** A moment by the clock of the Netherlands, as spreadsheets of both languages read it. */
+export const clock = (moment: string | null): string | null =>
+  moment &&
+  new Date(moment).toLocaleString("sv-SE", { timeZone: "Europe/Amsterdam", dateStyle: "short", timeStyle: "medium" });
+
+/** The day of a moment in the Netherlands. */
+export const dayOf = <Moment extends string | null>(moment: Moment): Moment =>
+  (clock(moment)?.slice(0, 10) ?? null) as Moment;
