@@ -57,7 +57,7 @@ describe("roles", () => {
       await lines(`select distinct r.rolcanlogin, r.rolsuper or r.rolcreatedb or r.rolcreaterole or r.rolbypassrls or r.rolreplication,
                           (select array_to_string(array(select unnest(s.setconfig) order by 1), ' ') from pg_db_role_setting s where s.setrole = r.oid)
                      from pg_roles r where r.rolname in ('operator_anna', 'operator_bram')`),
-    ).toEqual(["true false lock_timeout=30s statement_timeout=10min"]);
+    ).toEqual(["true false jit=off lock_timeout=30s statement_timeout=10min"]);
   });
 
   test("none of them may make temporary objects, in the database as it was migrated", async () => {
@@ -480,9 +480,9 @@ describe("functions", () => {
       await lines(`select r.rolname, array_to_string(array(select unnest(s.setconfig) order by 1), ' ')
                      from pg_db_role_setting s join pg_roles r on r.oid = s.setrole where r.rolname in ('edge', 'edge_slow', 'operator')`),
     ).toEqual([
-      "edge lock_timeout=3s statement_timeout=8s",
-      "edge_slow lock_timeout=1s statement_timeout=1min",
-      "operator lock_timeout=30s statement_timeout=10min",
+      "edge jit=off lock_timeout=3s statement_timeout=8s",
+      "edge_slow jit=off lock_timeout=1s statement_timeout=1min",
+      "operator jit=off lock_timeout=30s statement_timeout=10min",
     ]);
   });
 

@@ -28,7 +28,8 @@ comment on schema private is 'Helpers. Not callable by a login role.';
 -- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long
 -- ends, because it holds a connection that other requests need. The limits are the role's, because `set local` inside a
 -- function does not lengthen the statement that runs it. Slow work (a reset, scheduled work, ten thousand sessions at
--- once) has a login role of its own, for nothing else.
+-- once) has a login role of its own, for nothing else. jit: the platform's Postgres would compile statements with a high
+-- estimate at each run, which takes longer than to run them.
 do $$
 declare
   wanted  record;
@@ -36,9 +37,9 @@ declare
 begin
   for wanted in
     select * from (values
-      ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s}'::text[]),
-      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=1s}'),
-      ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s}'),
+      ('edge',      'login noinherit',   '{statement_timeout=8s,lock_timeout=3s,jit=off}'::text[]),
+      ('edge_slow', 'login noinherit',   '{statement_timeout=1min,lock_timeout=1s,jit=off}'),
+      ('operator',  'login noinherit',   '{statement_timeout=10min,lock_timeout=30s,jit=off}'),
       ('api_owner', 'nologin noinherit', '{}')
     ) as roles (name, attributes, settings)
   loop
