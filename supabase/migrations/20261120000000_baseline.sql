@@ -34,8 +34,8 @@ comment on schema private is 'Helpers. Not callable by a login role.';
 -- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long
 -- ends, because it holds a connection that other requests need. The limits are the role's, because `set local` inside a
 -- function does not lengthen the statement that runs it. Slow work (a reset, scheduled work, ten thousand sessions at
--- once) has a login role of its own, for nothing else. jit: the platform's Postgres would compile statements with a high
--- estimate at each run, which takes longer than to run them.
+-- once) has a login role of its own, for nothing else. jit: the platform's Postgres would compile a statement whose
+-- estimate is high each time, which takes longer than to run it.
 do $$
 declare
   wanted  record;
@@ -2189,6 +2189,7 @@ create table core.replaced_charging_sessions (
   session_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
   month       date        not null,
+  connector   int,
   started_at  timestamptz not null,
   ended_at    timestamptz not null,
   wh          bigint      not null,
@@ -2204,8 +2205,11 @@ create table core.replaced_charging_sessions (
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
+comment on column core.replaced_charging_sessions.connector is 'Null if the source named no EVSE.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
+-- serves: what is booked at a charger, and was corrected since
+create index replaced_charging_sessions_charger on core.replaced_charging_sessions (charger_id, started_at);
 select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
@@ -23303,6 +23307,7 @@ language plpgsql
 as $$
 declare
   touched jsonb;
+  changed jsonb;
 begin
   with opened as (
     select * from unnest(connections, months) as o (connection_id, month)
@@ -23322,15 +23327,22 @@ begin
                         select from core.replaced_charging_sessions r
                          where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
                              and r.month = d.period)))
-    returning s.charger_id, s.id, s.connection_id, s.month
+    returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, r.id
       from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
           and h.user_id is null)
-  select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) into touched
-    from (select r.connection_id, r.month from released r union select * from opened) t;
+  select (select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
+            from (select r.connection_id, r.month from released r union select * from opened) t),
+         (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
+                                              'ended_at', r.ended_at, 'old_busy_from', b.started_at,
+                                              'old_ended_at', b.ended_at, 'old_month', b.month))
+            from released r join core.replaced_charging_sessions b on b.session_id = r.id and b.flags = '{}')
+    into touched, changed;
   perform private.deliver_sessions(touched);
+  -- what waited for what was booked may count now
+  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
 end $$;
 
 -- supabase/schemas/sessions/charging/judge.sql
@@ -23386,6 +23398,24 @@ begin atomic
      and o.started_at >= until and o.started_at < until + interval '24 hours'
      and o.busy_from < until and o.ended_at > since and o.arrival < arrived
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
+end;
+
+-- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
+create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+language sql stable
+begin atomic
+  select r.* from core.replaced_charging_sessions r
+    join core.charging_sessions o on o.id = r.session_id
+   where r.partner_id = private.partner_id() and r.charger_id = s.charger_id and r.session_id <> s.id
+     and r.started_at > s.busy_from - interval '31 days' and r.started_at < s.ended_at and r.ended_at > s.busy_from
+     and r.month <> s.month and r.flags = '{}' and 'after_lock' = any (o.flags)
+     and (r.connector is null or s.evse_assumed or r.connector = s.connector)
+     -- what it said before that was never booked
+     and not exists (select from core.replaced_charging_sessions l
+                      where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
+     and exists (select from core.delivered_months d
+                  where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
+                    and d.locked);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
@@ -23516,6 +23546,7 @@ begin
                                  and o.started_at <= s.started_at + interval '5 minutes' and o.id <> s.id)
                       or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
                 then private.look_beside(s) else '{}' end as look,
+           exists (select from private.booked_before(s)) as booked_before,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
@@ -23533,9 +23564,10 @@ begin
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
   ), verdict as (
-    select k.*, k.look = '{crowded}' as crowded,
+    select k.*, k.look = '{crowded}' and not k.booked_before as crowded,
            private.own_flags(k.flags)
-           || case when k.look <> '{crowded}' then k.look
+           || case when k.booked_before and k.look <> '{duplicate}' then '{overlapping}'
+                   when k.look <> '{crowded}' then k.look
                    when 'beyond_capacity' = any (k.flags) then '{beyond_capacity}' else '{}' end as judged
       from known k
   ), flagged as (
@@ -23878,11 +23910,11 @@ begin
                                        k.meter_id, k.meter_start_wh, k.meter_end_wh, k.own) then 'updated'
                 else 'unchanged' end as outcome
       from known k
-     -- a minute for the clock, and no more than half of what a short charge takes
+     -- a minute for the clock, and no more than a tenth of what a short charge takes
      cross join lateral (
        select case when 'beyond_power' = any (k.own) then k.started_at
                    else least(k.started_at, k.ended_at
-                          - make_interval(secs => least(86400, t.secs - least(60, t.secs / 2))::float8))
+                          - make_interval(secs => least(86400, t.secs - least(60, t.secs / 10))::float8))
                    end as busy_from
          from (select k.wh * 3600 / k.watts as secs) t) e
   ), created as (
@@ -23931,12 +23963,14 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).started_at,
-           (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
+           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
+           (b.old).wh, (b.old).flags, (b.old).received_at
       from beside b
      where b.outcome = 'updated' and (b.old).ended_at is not null
-       and ((b.old).started_at, (b.old).ended_at, (b.old).wh) is distinct from (b.started_at, b.ended_at, b.wh)
+       and ((b.old).connector, (b.old).started_at, (b.old).ended_at, (b.old).wh)
+           is distinct from (b.connector, b.started_at, b.ended_at, b.wh)
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
@@ -25648,8 +25682,9 @@ begin
      where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, case when not o.evse_assumed then o.connector end,
+           o.started_at, o.ended_at, o.wh, o.flags, o.received_at
       from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence

@@ -715,6 +715,8 @@ describe("§1 taken back after its month was booked", () => {
   const withdraw = (id?: string) =>
     acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", id);
   const late = { external_id: "late", started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" };
+  const night = (fields: object = {}) =>
+    session({ connector: 1, started_at: "2026-03-31T20:00:00Z", ended_at: "2026-04-01T02:00:00Z", ...fields });
 
   test("the booked month stays, and the session says so; one that was never booked does not", async () => {
     await signMandate(world, account.account_id);
@@ -728,6 +730,33 @@ describe("§1 taken back after its month was booked", () => {
     expect(await flagsOf("late")).toEqual(["withdrawn"]);
     expect(await totals()).toEqual(["2026-03 5"]);
   });
+
+  test.each([
+    ["withdrawn", (id?: string) => withdraw(id)],
+    ["corrected to a minute", () => deliver(night({ ended_at: "2026-03-31T20:01:00Z", wh: 100 }))],
+    ["corrected to another EVSE", () => deliver(night({ connector: 2 }))],
+  ])(
+    "attack: booked, %s, and told again by another id in the next month, a charge counts there once its month opens",
+    async (_what, change) => {
+      await signMandate(world, account.account_id);
+      const [booked] = await deliver(night());
+      await lock();
+      await change(booked?.session_id);
+      const again = { external_id: "again", started_at: "2026-03-31T22:00:01Z" };
+      expect(await deliver(night(again))).toMatchObject([{ flags: ["overlapping"] }]);
+      expect(await deliver(night({ ...again, external_id: "2", connector: 3 }))).toMatchObject([{ flags: [] }]);
+      await world.row(
+        "update core.delivered_months set status = 'staged' where connection_id = $1",
+        account.connection_id,
+      );
+      await world.row(
+        `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array['2026-03-01'::date])
+           from core.connections where id = $1`,
+        account.connection_id,
+      );
+      expect(await flagsOf("again")).toEqual([]);
+    },
+  );
 });
 
 test("§1 each change of a session, or of its flags, is one row for the client's cursor, numbered once committed", async () => {

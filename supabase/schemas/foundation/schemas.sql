@@ -28,8 +28,8 @@ comment on schema private is 'Helpers. Not callable by a login role.';
 -- Roles belong to the cluster: several databases of one server share them. A statement that waits or runs too long
 -- ends, because it holds a connection that other requests need. The limits are the role's, because `set local` inside a
 -- function does not lengthen the statement that runs it. Slow work (a reset, scheduled work, ten thousand sessions at
--- once) has a login role of its own, for nothing else. jit: the platform's Postgres would compile statements with a high
--- estimate at each run, which takes longer than to run them.
+-- once) has a login role of its own, for nothing else. jit: the platform's Postgres would compile a statement whose
+-- estimate is high each time, which takes longer than to run it.
 do $$
 declare
   wanted  record;

@@ -53,6 +53,7 @@ language plpgsql
 as $$
 declare
   touched jsonb;
+  changed jsonb;
 begin
   with opened as (
     select * from unnest(connections, months) as o (connection_id, month)
@@ -72,13 +73,20 @@ begin
                         select from core.replaced_charging_sessions r
                          where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
                              and r.month = d.period)))
-    returning s.charger_id, s.id, s.connection_id, s.month
+    returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, r.id
       from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
           and h.user_id is null)
-  select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) into touched
-    from (select r.connection_id, r.month from released r union select * from opened) t;
+  select (select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
+            from (select r.connection_id, r.month from released r union select * from opened) t),
+         (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
+                                              'ended_at', r.ended_at, 'old_busy_from', b.started_at,
+                                              'old_ended_at', b.ended_at, 'old_month', b.month))
+            from released r join core.replaced_charging_sessions b on b.session_id = r.id and b.flags = '{}')
+    into touched, changed;
   perform private.deliver_sessions(touched);
+  -- what waited for what was booked may count now
+  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
 end $$;

@@ -51,6 +51,24 @@ begin atomic
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
 end;
 
+-- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
+create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+language sql stable
+begin atomic
+  select r.* from core.replaced_charging_sessions r
+    join core.charging_sessions o on o.id = r.session_id
+   where r.partner_id = private.partner_id() and r.charger_id = s.charger_id and r.session_id <> s.id
+     and r.started_at > s.busy_from - interval '31 days' and r.started_at < s.ended_at and r.ended_at > s.busy_from
+     and r.month <> s.month and r.flags = '{}' and 'after_lock' = any (o.flags)
+     and (r.connector is null or s.evse_assumed or r.connector = s.connector)
+     -- what it said before that was never booked
+     and not exists (select from core.replaced_charging_sessions l
+                      where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
+     and exists (select from core.delivered_months d
+                  where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
+                    and d.locked);
+end;
+
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
 create function private.sockets_of(charger uuid) returns int
 language plpgsql stable
@@ -179,6 +197,7 @@ begin
                                  and o.started_at <= s.started_at + interval '5 minutes' and o.id <> s.id)
                       or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
                 then private.look_beside(s) else '{}' end as look,
+           exists (select from private.booked_before(s)) as booked_before,
            -- what came after the lock, and was withdrawn since, was never booked
            not 'withdrawn' = any (s.flags) or exists (
              select from core.replaced_charging_sessions r
@@ -196,9 +215,10 @@ begin
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
   ), verdict as (
-    select k.*, k.look = '{crowded}' as crowded,
+    select k.*, k.look = '{crowded}' and not k.booked_before as crowded,
            private.own_flags(k.flags)
-           || case when k.look <> '{crowded}' then k.look
+           || case when k.booked_before and k.look <> '{duplicate}' then '{overlapping}'
+                   when k.look <> '{crowded}' then k.look
                    when 'beyond_capacity' = any (k.flags) then '{beyond_capacity}' else '{}' end as judged
       from known k
   ), flagged as (

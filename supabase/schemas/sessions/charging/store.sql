@@ -153,11 +153,11 @@ begin
                                        k.meter_id, k.meter_start_wh, k.meter_end_wh, k.own) then 'updated'
                 else 'unchanged' end as outcome
       from known k
-     -- a minute for the clock, and no more than half of what a short charge takes
+     -- a minute for the clock, and no more than a tenth of what a short charge takes
      cross join lateral (
        select case when 'beyond_power' = any (k.own) then k.started_at
                    else least(k.started_at, k.ended_at
-                          - make_interval(secs => least(86400, t.secs - least(60, t.secs / 2))::float8))
+                          - make_interval(secs => least(86400, t.secs - least(60, t.secs / 10))::float8))
                    end as busy_from
          from (select k.wh * 3600 / k.watts as secs) t) e
   ), created as (
@@ -206,12 +206,14 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).started_at,
-           (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
+           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
+           (b.old).wh, (b.old).flags, (b.old).received_at
       from beside b
      where b.outcome = 'updated' and (b.old).ended_at is not null
-       and ((b.old).started_at, (b.old).ended_at, (b.old).wh) is distinct from (b.started_at, b.ended_at, b.wh)
+       and ((b.old).connector, (b.old).started_at, (b.old).ended_at, (b.old).wh)
+           is distinct from (b.connector, b.started_at, b.ended_at, b.wh)
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,

@@ -99,6 +99,7 @@ create table core.replaced_charging_sessions (
   session_id  uuid        not null,
   owner_id    uuid        not null default private.owner_id(),
   month       date        not null,
+  connector   int,
   started_at  timestamptz not null,
   ended_at    timestamptz not null,
   wh          bigint      not null,
@@ -114,8 +115,11 @@ create table core.replaced_charging_sessions (
 );
 comment on table core.replaced_charging_sessions is
   'What a completed session said before its source corrected it. Append-only, kept seven years.';
+comment on column core.replaced_charging_sessions.connector is 'Null if the source named no EVSE.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
+-- serves: what is booked at a charger, and was corrected since
+create index replaced_charging_sessions_charger on core.replaced_charging_sessions (charger_id, started_at);
 select private.enable_tenant_policy('core.replaced_charging_sessions', 'select, insert');
 
 create table core.charger_months (
