@@ -58,6 +58,14 @@ begin
       end if;
     end loop;
   end loop;
+  -- the platform writes what took ten seconds into its log (auto_explain), with the personal data in its parameters
+  begin
+    foreach setting in array '{edge_slow,operator}'::text[] loop
+      execute format('alter role %I set auto_explain.log_parameter_max_length = 0', setting);
+    end loop;
+  exception when insufficient_privilege or invalid_name then
+    null;  -- where it may not be said, or Postgres is older than 16: docs/deploy.md
+  end;
   -- the migrating role hands functions over to api_owner and keeps the right to replace them
   if not pg_catalog.pg_has_role(current_user, 'api_owner', 'set') then
     execute format('grant api_owner to %I with inherit true, set true', current_user);
