@@ -2151,7 +2151,8 @@ comment on column core.charging_sessions.external_id is
 comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
-  'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+  'The source told no number: 1 stands for an EVSE that it did not name, a number from 3 for one that a file names by '
+  'a word. It may be any EVSE whose number was told.';
 comment on column core.charging_sessions.busy_from is
   'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
   'end at most. So the same hour is not used twice by sessions without a duration.';
@@ -23408,6 +23409,12 @@ begin atomic
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
 end;
 
+-- Whether two sessions may be at one EVSE of their charger. An assumed number is another EVSE than other assumed ones
+-- from 3, which files give to EVSEs that they name by words; it may be any EVSE whose number was told.
+create function private.may_be_one_evse(one int, one_assumed boolean, other int, other_assumed boolean) returns boolean
+language sql immutable
+return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
+
 -- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
 create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
 language sql stable
@@ -23480,13 +23487,13 @@ begin
        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
        -- short sessions of one source may follow each other so closely
        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-       and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+       and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
   then
     beside := '{duplicate}';
   end if;
   if beside = '{}' and exists (
     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-     where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+     where private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
   then
     beside := '{overlapping}';
   end if;
@@ -23530,7 +23537,7 @@ begin
           select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
              and o.busy_from < s.ended_at and o.ended_at > s.busy_from
-             and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+             and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
              and exists (
                select from core.delivered_months d
                 where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
@@ -23696,13 +23703,14 @@ language sql stable
 return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 'hex'), 32)
                        placing '8' from 13) placing '8' from 17)::uuid;
 
--- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
--- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
--- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
--- request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a
--- session is charging, unless status says active. What is beside the session comes from our own doors, which checked
--- its shape. received_at is when it was parked, else now: of two parked words the later one counts, whenever stored.
--- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
+-- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, evse_no?,
+-- evse_assumed?, started_at, ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?,
+-- power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?:
+-- [text], client_id?, upload_id?, request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the
+-- unreadable field. Without ended_at a session is charging, unless status says active. What is beside the session comes
+-- from our own doors, which checked its shape. received_at is when it was parked, else now: of two parked words the
+-- later one counts, whenever stored. shared: sent_sha256 and upload_id of all. resolved: the charger of each, as
+-- private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
                session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
@@ -23719,16 +23727,17 @@ begin atomic
                 when i.connector is null then 1
                 when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int
                 end as evse,
-           num_nonnulls(f.evse_no, i.evse_no, i.connector) = 0 as assumed,
+           f.evse_no is null and (i.evse_assumed is true or num_nonnulls(i.evse_no, i.connector) = 0) as assumed,
            private.as_moment(i.started_at) as start, private.as_moment(i.ended_at) as finish,
            private.as_count(i.wh) as energy,
            case when i.ended_at is not null then 'completed' else coalesce(i.status, 'charging') end as state
       from jsonb_array_elements(items) with ordinality e (item, n)
      cross join lateral jsonb_to_record(e.item) as i (
-       place int, sheet_row int, charger_id text, connector jsonb, evse_no int, source text, external_id text,
-       started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text, meter_start_wh jsonb,
-       meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb, sent_sha256 text, signed jsonb,
-       client_id uuid, upload_id uuid, request_id text, names text[], parked_at timestamptz)
+       place int, sheet_row int, charger_id text, connector jsonb, evse_no int, evse_assumed boolean, source text,
+       external_id text, started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text,
+       meter_start_wh jsonb, meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb,
+       sent_sha256 text, signed jsonb, client_id uuid, upload_id uuid, request_id text, names text[],
+       parked_at timestamptz)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text)
         on f.n = e.n
   )
@@ -24829,7 +24838,7 @@ begin
     select t.n, t.evse, t.began, t.ended, coalesce(s.started_at, p.began, first_value(t.began) over same) as old_began,
            case when s.id is not null then s.ended_at when p.began is not null then p.ended
                 else first_value(t.ended) over same end as old_ended,
-           case when s.id is not null then case when not s.evse_assumed then s.connector end
+           case when s.id is not null then case when not s.evse_assumed or s.connector > 1 then s.connector end
                 when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
       from sent t
       left join lateral (
@@ -26135,7 +26144,7 @@ begin
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
-         pull_due_at = case when error <> 'parked_limit' then private.now() + interval '15 minutes'
+         pull_due_at = case when error <> 'parked_limit' and not whole then private.now() + interval '15 minutes'
                             when again or not whole or c.pull_until < private.now() - interval '1 hour'
                             then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
@@ -26160,8 +26169,8 @@ language sql security definer
 as $$ select private.act_as(caller,
                             'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
 comment on function api.settle_ocpi_pull(jsonb, jsonb) is
-  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, saw?, operator} to {settled}. operator '
-  'is an address to warn too.';
+  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, saw?, operator} to {settled}. With both '
+  'whole and error one party was refused. operator is an address to warn too.';
 grant execute on function api.settle_ocpi_pull(jsonb, jsonb) to edge_slow;
 
 -- supabase/schemas/sources/ocpi/register.sql

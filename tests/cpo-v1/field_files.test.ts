@@ -267,3 +267,24 @@ test("§4.1 EVSEs by letters are different EVSEs, the same in every file, unless
   expect((await uploaded(file([own(2), 3], [own(1), 4]))).counts).toMatchObject({ updated: 2 });
   expect(await counted()).toEqual(["2026-03 4 file 1", "2026-03 3 file 2"]);
 });
+
+test("§4.1 EVSEs by other words are different EVSEs, the same in every file; what a number tells of one counts once", async () => {
+  const at = (word: string, day: number, kwh: number) =>
+    `${paal};${word};${day}-03-2026 18:00;${day}-03-2026 20:10;${kwh}`;
+  const file = (...rows: string[]) => ["Laadpaal;EVSE;Start;Eind;kWh", ...rows];
+  const kwh = async () => (await counted()).map((row) => Number(row.split(" ")[1]));
+  // two cars at once
+  expect((await uploaded(file(at("voor", 10, 1), at("achter", 10, 2)))).counts).toMatchObject({ created: 2 });
+  expect((await kwh()).sort()).toEqual([1, 2]);
+  // with another word beside it, which comes between them in the alphabet
+  const more = file(at("achter", 10, 2), at("oprit", 11, 4), at("voor", 10, 1));
+  expect((await uploaded(more)).counts).toMatchObject({ created: 1, unchanged: 2 });
+  expect((await kwh()).sort()).toEqual([1, 2, 4]);
+  // alone it may be the kind of plug; and JSON tells the same charge with a number
+  const alone = await uploaded(file(at("oprit", 11, 4)));
+  expect(alone.results).toMatchObject([{ ignored: undefined, flags: ["duplicate"], counted: false }]);
+  const started_at = "2026-03-11T17:00:00Z";
+  const told = { session_id: "J-1", evse_no: 2, started_at, ended_at: "2026-03-11T19:10:00Z", kwh: 4 };
+  expect(await deliver(told)).toMatchObject([{ flags: ["duplicate"], counted: false }]);
+  expect((await kwh()).sort()).toEqual([1, 2, 4]);
+});

@@ -1066,6 +1066,31 @@ describe("§1 CDRs are read from a platform", () => {
     expect(platform.asked.filter(({ path, route }) => !path.endsWith("/cdrs") && route !== "- -")).toEqual([]);
   });
 
+  test("field C6 a party that is refused keeps no other from being read, and is told", async () => {
+    const roles = (...parties: string[]) => parties.map((party_id) => ({ ...platform.state.roles[0], party_id }));
+    platform.state.roles = roles("OTH", "TNM", "EMP") as never;
+    const several = await registered();
+    platform.state.cdrs = ["TNM", "EMP"].map((party_id, n) =>
+      cdr(`refused-${n}`, several, {
+        party_id,
+        start_date_time: `2026-03-1${n}T18:00:00Z`,
+        end_date_time: `2026-03-1${n}T20:00:00Z`,
+      }),
+    );
+    platform.state.faults = new Set<Fault>(["one_party", "404_of_OTH"]);
+    await operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    expect(await pull()).toMatchObject({ failed: 1 });
+    expect(await month(several)).toEqual({ kwh: 20, sessions: 2 });
+    const link = await linkOf(several);
+    expect(link).toMatchObject({
+      last_error: "http_404",
+      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ The other parties were read\.$/),
+      failing_since: new Date(NOW),
+      pulled_to: new Date(NOW),
+    });
+    expect(link.pull_due_at.getTime()).toBeGreaterThan(Date.parse(NOW) + 5 * 3_600_000);
+  });
+
   test("field C2 a hub is asked for all behind it", async () => {
     platform.state.roles = [{ ...platform.state.roles[0], role: "Hub", country_code: "FR", party_id: "007" }] as never;
     const hub = await registered();
@@ -1112,6 +1137,17 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await pull()).toMatchObject({ failed: 1 });
     expect(await linkOf(made)).toMatchObject({ last_error: "redirect", last_error_detail: "HTTP 307" });
     expect(platform.asked).toHaveLength(1);
+  });
+
+  test("a pull that goes on at the end of a list that refuses it begins again, and is whole", async () => {
+    platform.state.cdrs = many(5);
+    platform.state.faults = new Set(["400_at_end"]);
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    await world.row("update core.ocpi_connections set pull_offset = 5 where owner_id = $1", made.client.id);
+    expect(await pull()).toMatchObject({ failed: 0 });
+    expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
+    expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW) });
+    expect(pages().slice(0, 2)).toEqual(["5", "0"]);
   });
 
   test("platforms that page wrongly are read whole all the same", async () => {

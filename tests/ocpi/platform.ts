@@ -36,6 +36,7 @@ export type Fault =
   | "null_data"
   | "no_data"
   | "one_party"
+  | "404_of_OTH"
   | "wants_routing"
   | "slash"
   | "slash_elsewhere"
@@ -162,6 +163,7 @@ export async function startPlatform() {
       await state.beforePage?.(offset);
       const [from, to] = ["date_from", "date_to"].map((name) => Date.parse(searchParams.get(name) ?? "") || 0);
       const wanted = asked.at(-1)?.route.split(" ")[1];
+      if (has("404_of_OTH") && wanted === "NL-OTH") return void response.writeHead(404).end();
       const chosen = state.cdrs.filter(({ last_updated, country_code, party_id }) => {
         if (has("one_party") && wanted !== `${country_code}-${party_id}`) return false;
         const at = Date.parse(last_updated);

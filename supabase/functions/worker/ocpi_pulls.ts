@@ -18,6 +18,13 @@ const NOT_FOUND =
   "on the first page: it may have moved its CDRs, hide them from our token, or answer so where it has none. Ask the CPO " +
   "which, or have it register again.";
 
+/** How some refuse an offset at the end of the list. */
+const AT_THE_END = /^(http_(400|416|422)|status_2...)$/;
+/** How a platform says that it has nothing of a party, or does not know it. */
+const OF_ONE_PARTY = /^(http_40[34]|status_4001)$/;
+/** What is read of a PlatformFault, whose class is loaded late. */
+type Refusal = { reason?: string | undefined; saw?: string | undefined };
+
 /** What a test changes of our requests. */
 type Outgoing = { lookUp?: LookUp; patienceMs?: number };
 type PullResult = { pages: number; refused: number; failed: number };
@@ -55,11 +62,12 @@ async function readOn(
 ): Promise<void> {
   const { partner_id, owner_id, lease_id } = pull;
   const lease = { partner_id, owner_id, lease_id };
-  const settle = (outcome: { whole?: boolean; error?: string; saw?: string | undefined }) =>
+  const settle = (outcome: { whole?: boolean; error?: string | undefined; saw?: string | undefined }) =>
     call("settle_ocpi_pull", { ...lease, ...outcome, operator: environment.config.SUPPORT_EMAIL });
   try {
-    const whole = await readPages(pull, environment, call, inTime, result, outgoing);
-    if (whole !== null) await settle({ whole });
+    const read = await readPages(pull, environment, call, inTime, result, outgoing);
+    if (read?.refused) result.failed += 1;
+    if (read) await settle({ whole: read.whole, error: read.refused?.reason, saw: read.refused?.saw });
   } catch (error) {
     result.failed += 1;
     const { reason, saw } = error as { reason?: string; saw?: string };
@@ -70,8 +78,9 @@ async function readOn(
 }
 
 /**
- * Reads the CDRs of each party. A platform that shows those of several at once is asked for one only.
- * @returns whether the pass is whole; null if another worker has the lease.
+ * Reads the CDRs of each party. A platform that shows those of several at once is asked for one only. If it refuses one party, the
+ * others are read all the same.
+ * @returns whether the pass is whole, and the first refusal; null if another worker has the lease.
  */
 async function readPages(
   pull: Pull,
@@ -80,7 +89,7 @@ async function readPages(
   inTime: () => boolean,
   result: PullResult,
   outgoing?: Outgoing,
-): Promise<boolean | null> {
+): Promise<{ whole: boolean; refused: Refusal | null } | null> {
   const { partner_id, owner_id, lease_id, parties, plain_token: plain } = pull;
   const { isDeeper, kindOf, Platform, PlatformFault, readCdr } = await import("./ocpi_page.ts");
   const token = openTheirToken(environment, owner_id, pull.their_token);
@@ -107,8 +116,7 @@ async function readPages(
       if (!(error instanceof PlatformFault)) throw error;
       const { reason, saw } = error;
       if (reason === "http_404" && offset > 0) return null;
-      // some refuse an offset at the end of the list
-      if (total !== null && offset >= total && /^(http_(400|416|422)|status_2...)$/.test(reason)) return null;
+      if (total !== null && offset >= total && AT_THE_END.test(reason)) return null;
       if (reason === "http_404") throw new PlatformFault(reason, `${saw} ${NOT_FOUND}`);
       throw error;
     }
@@ -127,7 +135,13 @@ async function readPages(
     const pages = new Set<string>();
     for (;;) {
       if (!inTime()) return { whole: false, mixed };
-      const answer = await ask(party, offset, link, total);
+      const answer = await ask(party, offset, link, total).catch((error: Refusal) => {
+        if (pages.size > 0 || offset === 0 || !AT_THE_END.test(error.reason ?? "")) throw error;
+        // where it went on, X-Total-Count is not known: it may be the end. Nothing is doubled if it begins again.
+        offset = 0;
+        return undefined;
+      });
+      if (answer === undefined) continue;
       if (answer === null) return { whole: true, mixed };
       const { data, next, text } = answer;
       total = answer.total;
@@ -172,10 +186,20 @@ async function readPages(
   let at = parties.indexOf(pull.party ?? "");
   // the party that it was at may be gone: then it begins again
   let offset = pull.party === null || at >= 0 ? pull.offset : 0;
+  let refused: Refusal | null = null;
+  // those before it were read
+  let reads = Math.max(at, 0);
   for (at = Math.max(at, 0); ; at += 1) {
-    const read = await readList(parties[at], offset);
-    if (!read?.whole) return read === null ? null : false;
-    if (read.mixed || at + 1 >= parties.length) return true;
+    const isLast = at + 1 >= parties.length;
+    const read = await readList(parties[at], offset).catch((error: Refusal) => {
+      if (!OF_ONE_PARTY.test(error.reason ?? "") || (isLast && reads === 0)) throw error;
+      refused ??= { reason: error.reason, saw: `${parties[at]}: ${error.saw} The other parties were read.` };
+      return undefined;
+    });
+    if (read === null) return null;
+    if (read?.whole === false) return { whole: false, refused: null };
+    if (read) reads += 1;
+    if (read?.mixed || isLast) return { whole: true, refused };
     offset = 0;
     if (!(await take({ cdrs: [], party: parties[at + 1], offset })).leased) return null;
   }

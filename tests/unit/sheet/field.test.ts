@@ -93,6 +93,21 @@ test.each<[who: string, file: string]>([
     "Laadpunt;Startdatum;Starttijd;Einddatum;Eindtijd;kWh\nPAAL-17;10-03-2026;18:00;10-03-2026;20:10;18,42",
   ],
   [
+    "a wallbox that names seconds, with a line for Excel",
+    'sep=;\r\n"Wallbox";"Startzeit";"Anzeigename";"Geladene Energie in kWh";"Ladedauer in s";"";"Zählerstand Start";"Zählerstand Ende";"Benutzername";"Ladekosten in € (Arbeitspreis) 30,00 ct/kWh"\r\n' +
+      '"PAAL-17";"10.03.2026 18:00";"Jan";"18,42";"7800";"";"4000,1";"4018,52";"Jan";"5,53"\r\n',
+  ],
+  [
+    "a set of profiles that knows plugs and charges",
+    "Session,ConnectionStartDateTime,ConnectionEndDateTime,ChargingStartDateTime,ChargingEndDateTime,Power,Energy,ConnectionHours,ChargingHours,ChargingStation,Socket\n" +
+      "S1,2026-03-10 17:00:00,2026-03-10 22:00:00,2026-03-10 18:00:00,2026-03-10 20:10:00,8.5,18.42,5,2.17,PAAL-17,1",
+  ],
+  [
+    "a table of a server, in watt hours that the headings name",
+    "charge_box_id,connector_id,start_timestamp,start_meter_wh,stop_timestamp,stop_meter_wh\n" +
+      "PAAL-17,1,2026-03-10T18:00:00.000,4000100,2026-03-10T20:10:00.000,4018520",
+  ],
+  [
     "its own ids of chargers",
     `charger_id,started_at,ended_at,energy_delivered_kwh\nPAAL-17,2026-03-10T17:00:00Z,2026-03-10T19:10:00Z,18.42`,
   ],
@@ -128,6 +143,11 @@ test.each<[headings: string, cells: string, kwh: number | string, as?: string]>(
   ["Verbruik in MWh", "0,01842", 18.42],
   ["energy_kwh", "18,42", 18.42],
   ["totalConsumptionkWh", "18,42", 18.42],
+  // the unit of joined words counts for the cells too
+  ["sessionEnergyWh", "18420", 18.42],
+  ["WhDelivered", "18420", 18.42],
+  ["EnergyMWh", "0,01842", 18.42],
+  ["energyKwh", "18,42", 18.42],
   ["Meterstand begin (kWh);Meterstand eind (kWh)", "4000,1;4018,52", 18.42],
   ["kWh", "18,42 kWh", 18.42],
   ["Geladen kWh", "18,42 kWh", 18.42],
@@ -135,6 +155,10 @@ test.each<[headings: string, cells: string, kwh: number | string, as?: string]>(
   // what somebody asked for, a part, a sum since long ago, or a unit not counted by one
   ["Energie;Requested energy (kWh)", "18,42;40", 18.42, "Energie"],
   ["Zonne-energie (kWh);Energie", "4;18,42", 18.42, "Energie"],
+  ["Energy (kWh);Green energy (kWh)", "18,42;4", 18.42, "Energy (kWh)"],
+  ["Snelheid (kWh/h);Energie", "11;18,42", 18.42, "Energie"],
+  ["Laadverlies (kWh);Energie", "1,2;18,42", 18.42, "Energie"],
+  ["kWh incl. verlies;kWh", "19;18,42", "ambiguous_columns"],
   ["kWh rate;Energie", "0,25;18,42", 18.42, "Energie"],
   ["Lifetime energy (kWh);Energie", "4018,52;18,42", 18.42, "Energie"],
   ["kWh cumulatief", "4018,52", "unknown_columns"],
@@ -279,6 +303,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     { dates: "mdy" },
     { times: MARCH },
   ],
+  [
+    "dashes beside slashes that may be either",
+    "Charger;Start;End;kWh",
+    ["P;13-03-2026 18:00;4/3/2026 20:10;5"],
+    {},
+    { refused: "ambiguous_dates", column: "End", dmy: "4 March 2026", mdy: "3 April 2026" },
+  ],
   ["dashes below English headings", "Charger;Start;End;kWh", [`P;${DAY};5`], {}, { times: MARCH }],
   [
     "two digits of the year",
@@ -293,6 +324,20 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     ["FIELD-1,1/1/2026,1", "FIELD-1,4/1/2026,2"],
     {},
     { refused: "ambiguous_dates", sheet_row: 3, value: "4/1/2026", dmy: "4 January 2026", mdy: "1 April 2026" },
+  ],
+  [
+    "months as their first days with dashes, below English headings",
+    "Customer number,Month,kWh",
+    ["FIELD-1,03-01-2026,2"],
+    {},
+    { refused: "ambiguous_dates", dmy: "3 January 2026", mdy: "1 March 2026" },
+  ],
+  [
+    "months as midnights of their first days",
+    "Klantnummer;Maand;kWh",
+    ["FIELD-1;2026-03-01 00:00:00;2", "FIELD-1;01-04-2026 00:00;4", "FIELD-1;03-01-2026;8"],
+    {},
+    { kwh: 6, not: ["4 bad_period"] },
   ],
   [
     "months as their first days, as the sender says",
@@ -328,6 +373,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
   ["hours", "Charger;Start;Duration (hours);kWh", ["P;2026-03-10 18:00;2,1666667;5"], {}, { times: MARCH }],
   ["a duration in words", "Laadpaal;Start;Duur;kWh", ["P;10-03-2026 18:00;2 u 10 min;5"], {}, { times: MARCH }],
   ["a duration as ISO writes it", "Laadpaal;Start;Duur;kWh", ["P;10-03-2026 18:00;PT2H10M;5"], {}, { times: MARCH }],
+  [
+    "durations with days",
+    "Laadpaal;Start;Duur;kWh",
+    ["P;10-03-2026 18:00;0 days 02:10:00;5", "P;11-03-2026 18:00;1 day, 2:10;5"],
+    {},
+    { times: [...MARCH, "03-11T17:00 03-12T19:10"] },
+  ],
   [
     "a duration that is none, in one row",
     "Laadpaal;Start;Duur;kWh",
@@ -454,9 +506,12 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
       "Totaal maart 2026;;;18,42",
       ";;;18,42",
       "Subtotal:;01-03-2026 00:00;31-03-2026 00:00;18,42",
+      "P;;Totaal;18,42",
+      "P Totaal;;;18,42",
+      "TotalEnergies 3;;;18,42",
     ],
     {},
-    { kwh: 18.42, not: [3, 4, 5, 6, 7].map((row) => `${row} summary`) },
+    { kwh: 18.42, not: [...[3, 4, 5, 6, 7, 8, 9].map((row) => `${row} summary`), "10 bad_started_at"] },
   ],
   [
     "a sum in the place of an id",
@@ -464,6 +519,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     [`1;P;${DAY};18,42`, "Totaal;P;01-03-2026 00:00;31-03-2026 23:59;18,42"],
     {},
     { kwh: 18.42, not: ["3 summary"] },
+  ],
+  [
+    "sums of a customer",
+    "Klantnummer;Maand;kWh",
+    ["FIELD-1;2026-03;18,42", "FIELD-1;Totaal;18,42", "FIELD-1;Totaal 2026;18,42"],
+    {},
+    { kwh: 18.42, not: ["3 summary", "4 summary"] },
   ],
   [
     "the headings again, then a table of money below",
@@ -512,6 +574,13 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     [`P;${DAY};5;Nederland;Normaal;n.v.t.;-;-`, `P;${DAY.replaceAll("10-", "11-")};6;Mars;AC;abc;12,5;1`],
     {},
     { kwh: 11, not: [], ignored: { 1: ["power_type"], 2: ["meter_start_kwh", "country"] } },
+  ],
+  [
+    "numbers of EVSEs that no charger has",
+    "Laadpaal;EVSE nr;Start;Eind;kWh",
+    [`P;0;${DAY};1`, `Q;Type 2;${DAY};2`, `R;2;${DAY};4`],
+    {},
+    { kwh: 7, ignored: { 1: ["evse_no"], 2: ["evse_no"] } },
   ],
   [
     "a kWh that cannot be read beside both readings",
@@ -586,6 +655,16 @@ test("§4.1 a decimal comma that nobody quoted is no column: the row is refused 
     { sheet_row: 2, reason: "too_many_cells", detail: expect.stringContaining("quotes") },
   ]);
   expect(items).toMatchObject([{ total_kwh: 98.5 }]);
+  // the cell that is too many is the empty one at the end
+  for (const [row, is] of [
+    ["FIELD-1,2026-03,1,312.5,", { not: ["2 too_many_cells"] }],
+    ["FIELD-1,2026-03,312,5,", { not: ["2 too_many_cells"] }],
+    ["FIELD-1,2026-03,312.5,5,", { kwh: 312.5 }],
+    ["FIELD-1;2026-03;312;5;", { kwh: 312 }],
+  ] as const) {
+    const headings = "Customer number,Month,kWh,Remark";
+    expect(await outcome(`${row.includes(";") ? headings.replaceAll(",", ";") : headings}\n${row}`)).toMatchObject(is);
+  }
   const beside = await book((made) => {
     const page = made.addWorksheet("S");
     page.addRow(["Klantnummer", "Maand", "kWh"]);
@@ -661,16 +740,25 @@ describe("§4.1 ids of sessions in a file", () => {
     [["Type 2"], [null]],
     [["NL*TNM*E177*2"], [2]],
     [["NL*TNM*E177001"], [null]],
-    [
-      ["voor", "achter", "voor"],
-      [2, 1, 2],
-    ],
   ])("EVSEs that are called %j are %j in every file, whatever the order of its rows", async (words, numbers) => {
     for (const heading of ["EVSE", "Connector"]) {
       const rows = words.map((word, day) => `P;${word};1${day}-03-2026 18:00;1${day}-03-2026 20:10;1`);
       const { items } = await read(sessions(`Laadpaal;${heading};Start;Eind;kWh`, ...rows));
       expect(items.map(({ evse_no }) => evse_no ?? null)).toEqual(numbers);
     }
+  });
+
+  test("other words have numbers of their own, the same in every file, and assumed", async () => {
+    const numbers = async (...words: string[]) => {
+      const rows = words.map((word, day) => `P;${word};1${day}-03-2026 18:00;1${day}-03-2026 20:10;1`);
+      const { items } = await read(sessions("Laadpaal;EVSE;Start;Eind;kWh", ...rows));
+      expect(items.every(({ evse_assumed }) => evse_assumed)).toBe(true);
+      return items.map(({ evse_no }) => evse_no);
+    };
+    const [front, back] = await numbers("voor", "achter");
+    expect(front).not.toBe(back);
+    expect(await numbers("achter", "oprit", "voor")).toEqual([back, expect.any(Number), front]);
+    expect(new Set(await numbers(...Array.from({ length: 9 }, (_, n) => `plek ${"abcdefghi"[n]}`))).size).toBe(9);
   });
 });
 

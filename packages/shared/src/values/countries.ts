@@ -7,7 +7,7 @@ const keyOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^a-z]/g, "");
 
-/** The names of countries in Dutch, English and German, and what people write instead. */
+/** The names of countries in Dutch, English, German and French, and what people write instead. */
 function names(): Map<string, string> {
   const found = new Map([
     ["holland", "NL"],
@@ -15,7 +15,7 @@ function names(): Map<string, string> {
     ["nederlands", "NL"],
   ]);
   const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-  for (const locale of ["nl", "en", "de"]) {
+  for (const locale of ["nl", "en", "de", "fr"]) {
     const display = new Intl.DisplayNames(locale, { type: "region", fallback: "none" });
     for (const pair of letters.flatMap((one) => letters.map((other) => one + other))) {
       // DD is DE now

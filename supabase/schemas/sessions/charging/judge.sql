@@ -51,6 +51,12 @@ begin atomic
      and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}';
 end;
 
+-- Whether two sessions may be at one EVSE of their charger. An assumed number is another EVSE than other assumed ones
+-- from 3, which files give to EVSEs that they name by words; it may be any EVSE whose number was told.
+create function private.may_be_one_evse(one int, one_assumed boolean, other int, other_assumed boolean) returns boolean
+language sql immutable
+return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
+
 -- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
 create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
 language sql stable
@@ -123,13 +129,13 @@ begin
        and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
        -- short sessions of one source may follow each other so closely
        and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-       and (o.connector = s.connector or o.evse_assumed or s.evse_assumed))
+       and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
   then
     beside := '{duplicate}';
   end if;
   if beside = '{}' and exists (
     select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-     where o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+     where private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
   then
     beside := '{overlapping}';
   end if;
@@ -173,7 +179,7 @@ begin
           select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
              and o.busy_from < s.ended_at and o.ended_at > s.busy_from
-             and (o.connector = s.connector or o.evse_assumed or s.evse_assumed)
+             and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
              and exists (
                select from core.delivered_months d
                 where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month

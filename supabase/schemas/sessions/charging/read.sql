@@ -7,13 +7,14 @@ language sql stable
 return overlay(overlay(left(encode(sha256(convert_to(concat_ws(' ', charger, source, external_id), 'UTF8')), 'hex'), 32)
                        placing '8' from 13) placing '8' from 17)::uuid;
 
--- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, started_at,
--- ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?, power_type?: AC|DC, flags?:
--- [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?: [text], client_id?, upload_id?,
--- request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the unreadable field. Without ended_at a
--- session is charging, unless status says active. What is beside the session comes from our own doors, which checked
--- its shape. received_at is when it was parked, else now: of two parked words the later one counts, whenever stored.
--- shared: sent_sha256 and upload_id of all. resolved: the charger of each, as private.resolve_chargers answers.
+-- Sessions as doors write them, each read on its own: [{charger_id, source, external_id, connector?, evse_no?,
+-- evse_assumed?, started_at, ended_at?, wh, status?, meter_wh?, meter_id?, meter_start_wh?, meter_end_wh?,
+-- power_type?: AC|DC, flags?: [no_end|meter_disagrees|abroad], end_from?, document?, sent_sha256?: hex, signed?:
+-- [text], client_id?, upload_id?, request_id?, parked_at?, place?, sheet_row?}]. reason is null, or bad_ and the
+-- unreadable field. Without ended_at a session is charging, unless status says active. What is beside the session comes
+-- from our own doors, which checked its shape. received_at is when it was parked, else now: of two parked words the
+-- later one counts, whenever stored. shared: sent_sha256 and upload_id of all. resolved: the charger of each, as
+-- private.resolve_chargers answers.
 create function private.read_sessions(items jsonb, shared jsonb, resolved jsonb)
 returns table (n int, place int, sheet_row int, reason text, charger_id uuid, connector int, evse_assumed boolean,
                session_id uuid, source text, external_id text, started_at timestamptz, ended_at timestamptz, wh bigint,
@@ -30,16 +31,17 @@ begin atomic
                 when i.connector is null then 1
                 when private.as_count(i.connector) between 1 and 100 then private.as_count(i.connector)::int
                 end as evse,
-           num_nonnulls(f.evse_no, i.evse_no, i.connector) = 0 as assumed,
+           f.evse_no is null and (i.evse_assumed is true or num_nonnulls(i.evse_no, i.connector) = 0) as assumed,
            private.as_moment(i.started_at) as start, private.as_moment(i.ended_at) as finish,
            private.as_count(i.wh) as energy,
            case when i.ended_at is not null then 'completed' else coalesce(i.status, 'charging') end as state
       from jsonb_array_elements(items) with ordinality e (item, n)
      cross join lateral jsonb_to_record(e.item) as i (
-       place int, sheet_row int, charger_id text, connector jsonb, evse_no int, source text, external_id text,
-       started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text, meter_start_wh jsonb,
-       meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb, sent_sha256 text, signed jsonb,
-       client_id uuid, upload_id uuid, request_id text, names text[], parked_at timestamptz)
+       place int, sheet_row int, charger_id text, connector jsonb, evse_no int, evse_assumed boolean, source text,
+       external_id text, started_at text, ended_at text, wh jsonb, status text, meter_wh jsonb, meter_id text,
+       meter_start_wh jsonb, meter_end_wh jsonb, power_type text, flags jsonb, end_from text, document jsonb,
+       sent_sha256 text, signed jsonb, client_id uuid, upload_id uuid, request_id text, names text[],
+       parked_at timestamptz)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, evse_no int, names text[], reason text)
         on f.n = e.n
   )

@@ -53,7 +53,8 @@ comment on column core.charging_sessions.external_id is
 comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
-  'The source named no EVSE: 1 stands for it, and it may be any EVSE of the charger.';
+  'The source told no number: 1 stands for an EVSE that it did not name, a number from 3 for one that a file names by '
+  'a word. It may be any EVSE whose number was told.';
 comment on column core.charging_sessions.busy_from is
   'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
   'end at most. So the same hour is not used twice by sessions without a duration.';

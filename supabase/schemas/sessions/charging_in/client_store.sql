@@ -109,7 +109,7 @@ begin
     select t.n, t.evse, t.began, t.ended, coalesce(s.started_at, p.began, first_value(t.began) over same) as old_began,
            case when s.id is not null then s.ended_at when p.began is not null then p.ended
                 else first_value(t.ended) over same end as old_ended,
-           case when s.id is not null then case when not s.evse_assumed then s.connector end
+           case when s.id is not null then case when not s.evse_assumed or s.connector > 1 then s.connector end
                 when p.began is not null then p.evse else first_value(t.evse) over same end as old_evse
       from sent t
       left join lateral (

@@ -185,7 +185,7 @@ begin
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
-         pull_due_at = case when error <> 'parked_limit' then private.now() + interval '15 minutes'
+         pull_due_at = case when error <> 'parked_limit' and not whole then private.now() + interval '15 minutes'
                             when again or not whole or c.pull_until < private.now() - interval '1 hour'
                             then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
@@ -210,6 +210,6 @@ language sql security definer
 as $$ select private.act_as(caller,
                             'worker'); select json_build_object('settled', private.settle_ocpi_pull(settled)); $$;
 comment on function api.settle_ocpi_pull(jsonb, jsonb) is
-  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, saw?, operator} to {settled}. operator '
-  'is an address to warn too.';
+  'Ends a pull, or its turn: {partner_id, owner_id, lease_id, whole, error?, saw?, operator} to {settled}. With both '
+  'whole and error one party was refused. operator is an address to warn too.';
 grant execute on function api.settle_ocpi_pull(jsonb, jsonb) to edge_slow;

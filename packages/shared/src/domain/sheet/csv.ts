@@ -82,7 +82,7 @@ export async function readCsvText(
     const pause = work.pause();
     if (pause) await pause;
   }
-  return { kind: "csv", encoding, rows, more };
+  return { kind: "csv", encoding, rows, more, delimiter };
 }
 
 /** In so many characters at once we replace line ends. A file may have four million. */
@@ -127,7 +127,7 @@ function* rowsOf(text: string, delimiter: string): Generator<{ values: string[];
     values = [];
   }
   // it ends with a delimiter
-  if (values.length > 0) yield { values, isOpen };
+  if (values.length > 0) yield { values: [...values, ""], isOpen };
 }
 
 function cellsOf(values: readonly string[]): Cell[] {

@@ -23,26 +23,25 @@ export type EnergyColumn = {
   isOther: boolean;
 };
 
-const UNIT = /(?<![a-z])([km]?wh)(?![a-z])/i;
+const UNIT = /(?<![a-z])[km]?wh(?![a-z])/i;
+/** Where words are joined: energyWh, kWhDelivered. */
+const JOINED = /(?<=[a-z])(?:[kM][Ww][Hh]|K[Ww][Hh]|(?<!k)Wh)(?![a-z])|(?<![A-Za-z])(?:[kM]?Wh|K[Ww]h)(?=[A-Z])/;
 
 /** The unit that a text names, and the text without it and the brackets around it. */
 export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } {
-  const found = UNIT.exec(text)?.[1]?.toLowerCase();
-  const unit = found === "wh" ? "Wh" : found === "kwh" ? "kWh" : found === "mwh" ? "MWh" : null;
-  return {
-    unit,
-    rest: unit
-      ? text
-          .replace(UNIT, "")
-          .replace(/\(\s*\)|\[\s*\]/, "")
-          .trim()
-      : text,
-  };
+  const found = (UNIT.exec(text) ?? JOINED.exec(text))?.[0];
+  if (!found) return { unit: null, rest: text };
+  const rest = text
+    .replace(found, "")
+    .replace(/\(\s*\)|\[\s*\]/, "")
+    .trim();
+  const unit = found.toLowerCase();
+  return { unit: unit === "wh" ? "Wh" : unit === "kwh" ? "kWh" : "MWh", rest };
 }
 
 /** Signs and words of what is no energy: money, prices, percentages, power, time, distance, temperature. */
 const OTHER =
-  /[€$£¥%‰°]|\/ ?k?wh|(?<![a-z])(?:eur|euro|usd|gbp|chf|sek|nok|dkk|kr|pln|zł|czk|ct|cent|kw|kva|[km]?ah|[kmg]j|joule|n?m[3³]|km|mijl|min|minuten|sec|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
+  /[€$£¥%‰°]|\/ ?k?wh|wh ?\/ ?[hu](?![a-z])|(?<![a-z])(?:eur|euro|usd|gbp|chf|sek|nok|dkk|kr|pln|zł|czk|ct|cent|kw|kva|[km]?ah|[kmg]j|joule|n?m[3³]|km|mijl|min|minuten|sec|uur|hours?|mins?|volt|ampere)(?![a-z])|\d ?[wavcf](?![a-z])/i;
 
 /** What a text of a number says that it counts: energy, something else, or nothing (null). */
 export function measureOf(text: string): EnergyUnit | "other" | null {

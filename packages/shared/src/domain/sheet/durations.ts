@@ -5,7 +5,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const CLOCK = /^(?:(\d{1,3})(?:\.| days?, ?| dag(?:en)?,? ?))?(\d{1,5}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?$/;
+const CLOCK = /^(?:(\d{1,3})(?:\.| days?,? ?| dag(?:en)?,? ?))?(\d{1,5}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?$/;
 const NUMBER = /^\d{1,9}(?:[.,]\d+)?$/;
 const PART = /(\d{1,9}(?:[.,]\d+)?) ?([a-z]+)[,.]? ?/y;
 

@@ -1,4 +1,4 @@
-const UNSEEN = /[\u001c-\u001f\u00a0\u00ad\u200e\u200f\u202f\ufeff]/;
+const UNSEEN = /[\u001c-\u001f\u00a0\u00ad\u200b\u200e\u200f\u202f\ufeff]/;
 
 /**
  * A value without what exporters put around it to keep a spreadsheet from changing it: `="0012"`, an apostrophe before digits
@@ -9,7 +9,7 @@ export function unguarded(value: string): string {
   if (UNSEEN.test(text))
     text = text
       .replace(/[\u00a0\u202f]/g, " ")
-      .replace(/[\u001c-\u001f\u00ad\u200e\u200f\ufeff]/g, "")
+      .replace(/[\u001c-\u001f\u00ad\u200b\u200e\u200f\ufeff]/g, "")
       .trim();
   if (text.startsWith('="') && text.endsWith('"') && text.length > 2)
     return text.slice(2, -1).replaceAll('""', '"').trim();

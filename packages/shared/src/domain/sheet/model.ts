@@ -26,7 +26,7 @@ export const EMPTY: Cell = { kind: "empty", text: "" };
 
 /** Words by which people and programs say that there is nothing. */
 const NONE =
-  /^(?:[-–—?.]+|n\/?a\.?|#n\/a|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
+  /^(?:[-–—?.]+|n\/?a\.?|#n\/[ab]|#nv|n\.?v\.?t\.?|nan|null|nil|none|unknown|onbekend|unbekannt|geen|niet van toepassing)$/i;
 
 /** Whether a cell says nothing. */
 export const isNone = (cell: Cell): boolean =>
@@ -62,6 +62,8 @@ export type Sheet = {
   rows: Row[];
   /** Rows beyond these, which were counted only. */
   more: number;
+  /** What stands between the cells of a CSV file. */
+  delimiter?: string;
 };
 
 /** Rows beside the header. */

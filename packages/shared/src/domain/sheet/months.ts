@@ -26,6 +26,8 @@ const YEAR_FIRST = /^(\d{4})[-/.](\d{1,2})(?:[-/.]0?1)?$/;
 const MONTH_FIRST = /^(?:0?1[-/.])?(\d{1,2})[-/.](\d{4})$/;
 const DAY_OR_MONTH = /^\d{1,2}([-/.])\d{1,2}\1\d{4}$/;
 const FIRST_DAY_SECOND = /^(\d{1,2})([-/.])0?1\2(\d{4})$/;
+/** Programs write a day as its midnight. */
+const MIDNIGHT = /[t ]0?0:00(?::00)?$/;
 const NAMED = /^(?:0?1[-/. ]+)?([a-zä]+)\.?[-/. ']+(\d{4}|\d{2})$/;
 
 /**
@@ -35,7 +37,7 @@ const NAMED = /^(?:0?1[-/. ]+)?([a-zä]+)\.?[-/. ']+(\d{4}|\d{2})$/;
  */
 export function readMonth(cell: Cell, order: "dmy" | "mdy" = "dmy"): string | null {
   if (cell.kind === "date") return ofWall(cell);
-  const text = wordsOf(cell);
+  const text = dayOf(cell);
   if (text === null) return null;
   const yearFirst = YEAR_FIRST.exec(text);
   if (yearFirst) return written(yearFirst[1], Number(yearFirst[2]));
@@ -49,11 +51,13 @@ export function readMonth(cell: Cell, order: "dmy" | "mdy" = "dmy"): string | nu
   return written(year.length === 2 ? `20${year}` : year, monthNumber(name));
 }
 
-/** Whether a text is the first day of a month only if the month comes first: `4/1/2026`. */
-export function isMonthFirst(cell: Cell): boolean {
-  const [, month, sign] = FIRST_DAY_SECOND.exec(wordsOf(cell) ?? "") ?? [];
-  return sign === "/" && Number(month) > 1 && Number(month) <= 12;
+/** Whether a text is the first day of a month only if the month comes first: `4/1/2026`; with another sign only if `any` says so. */
+export function isMonthFirst(cell: Cell, any: boolean): boolean {
+  const [, month, sign] = FIRST_DAY_SECOND.exec(dayOf(cell) ?? "") ?? [];
+  return (any || sign === "/") && Number(month) > 1 && Number(month) <= 12;
 }
+
+const dayOf = (cell: Cell): string | null => wordsOf(cell)?.replace(MIDNIGHT, "") ?? null;
 
 function ofWall({ wall, shows }: Extract<Cell, { kind: "date" }>): string | null {
   const day = new Date(wall);

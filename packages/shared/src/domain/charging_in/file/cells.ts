@@ -16,6 +16,12 @@ const TOTAL =
   /^(?:eind|sub|grand |gesamt)?-?(?:totaal|totalen|total|totals|som|sum|summe|gesamt|insgesamt)(?:[ :.]*(?:kwh|energie|energy|verbruik|sessies|sessions|aantal|alle laadpalen|overall)?[ :.]*)$/i;
 const OF_MONTH = /^(?:sub)?(?:totaal|total|summe) (?:[a-zä]{3,9}\.? )?\d{4}(?:-\d{2})?:?$/i;
 
+const ABOUT_TOTAL =
+  /(?<![a-z])(?:(?:sub|eind|grand )?-?(?:totaal|totals?)|som|sum|summe|gesamt|gemiddeld|average|durchschnitt)(?![a-z])/i;
+
+/** Whether a name without a time is that of a sum, such as `Totaal PAAL-17`. */
+export const tellsOfTotal = ({ text }: Cell): boolean => ABOUT_TOTAL.test(text);
+
 /** Whether a cell says that its row is a sum. */
 export const isTotal = ({ kind, text }: Cell): boolean =>
   kind === "text" && text.length <= 40 && (TOTAL.test(text) || OF_MONTH.test(text));

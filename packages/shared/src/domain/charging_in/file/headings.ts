@@ -39,7 +39,7 @@ export const HEADINGS = {
     charger_id: "chargerid",
     external_ref:
       "externalref laadpaal laadpaalid laadpaalnummer laadpaalnaam naamlaadpaal laadpunt laadpuntid laadpuntnaam laadpuntnummer " +
-      "laadstation laadstationid laadstationnaam lader ladernaam paal paalnummer oplaadpunt oplaadpunten station stationid " +
+      "laadstation laadstationid laadstationnaam naamlaadstation lader ladernaam paal paalnummer oplaadpunt oplaadpunten station stationid " +
       "stationname stationnaam charger chargername chargebox chargeboxid chargepoint chargepointid chargepointname " +
       "chargingpoint chargingpointid chargingpointname chargingstation chargingstationid chargingstationname " +
       "chargestation chargestationid chargestationname loadpoint wallbox wallboxid wallboxname devicename device ladepunkt " +
@@ -57,17 +57,17 @@ export const HEADINGS = {
       "startedat start started startedon begin starttijd begintijd starttime startdatum begindatum startdatumtijd starttijdstip " +
       "startmoment datumstart tijdstart datumbegin begindatumtijd startlaadsessie beginlaadsessie startdate startdatetime " +
       "datetimestart datestart timestart startdateandtime starttimestamp startat startsession sessionstart " +
-      "sessionstarttime sessionstartdate sessionstarted sessiestart startsessie chargingstart chargestart chargestarttime " +
+      "sessionstarttime sessionstartdate sessionstarted sessiestart startsessie chargingstart chargestart chargestarttime chargingstartdatetime " +
       "chargingstarttime created createdat aangemaakt gestart gestartop beginn startzeit startzeitpunkt startdatumzeit " +
-      "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin carconnected",
+      "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin connectionstartdatetime carconnected",
     ended_at:
       "endedat eind einde end ended endedon eindtijd eindetijd endtime einddatum einddatumtijd eindtijdstip eindmoment datumeind " +
       "datumeinde tijdeind tijdeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime datetimeend dateend " +
       "timeend enddateandtime endtimestamp endat endsession sessionend sessionendtime sessionenddate sessionended " +
-      "sessieeinde eindesessie eindsessie chargingend chargeend chargeendtime chargingendtime stop stoptijd stoptime " +
-      "stopdate stopdatum stopdatetime stopped stoppedat stopmoment finish finished finishedat finishedon finishtime " +
+      "sessieeinde eindesessie eindsessie chargingend chargeend chargeendtime chargingendtime chargingenddatetime stop stoptijd stoptime " +
+      "stopdate stopdatum stopdatetime stoptimestamp stopped stoppedat stopmoment finish finished finishedat finishedon finishtime " +
       "completed completedat beeindigd beeindigdop geeindigd gestopt gestoptop afgerond ende endzeit endzeitpunkt enddatum " +
-      "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged cardisconnected",
+      "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged connectionenddatetime cardisconnected",
     date: "datum date dag day tag laaddatum sessiedatum datumsessie chargedate chargingdate sessiondate ladedatum",
     duration:
       "duur duration dauer laadduur sessieduur duursessie tijdsduur totaleduur totalduration durationtotal laadtijd chargingduration " +
@@ -78,11 +78,11 @@ export const HEADINGS = {
     kwh: KWH,
     meter_start_kwh:
       "meterstart meterstandbegin meterstandstart beginstand startstand beginmeterstand startmeterstand meterreadingstart " +
-      "startmeterreading startmetervalue metervaluestart meterbegin beginwaardemeter startwaardemeter zahlerstandstart " +
+      "startmeterreading startmetervalue metervaluestart startmeter meterbegin beginwaardemeter startwaardemeter zahlerstandstart " +
       "zahlerstandbeginn zahlerstandanfang anfangszahlerstand startzahlerstand",
     meter_end_kwh:
       "meterend meterstop meterstandeind meterstandeinde meterstandstop eindstand stopstand eindmeterstand meterreadingend " +
-      "meterreadingstop endmeterreading stopmeterreading endmetervalue metervalueend metervaluestop eindwaardemeter " +
+      "meterreadingstop endmeterreading stopmeterreading endmeter stopmeter metereind metereinde endmetervalue metervalueend metervaluestop eindwaardemeter " +
       "zahlerstandende zahlerstandstop endzahlerstand zahlerstandstopp",
     power_type: "powertype laadtype stroomtype currenttype ladetyp acdc",
     country: "country countrycode land landcode",
@@ -109,7 +109,7 @@ const TIMES: readonly Field[] = ["started_at", "ended_at", "date"];
 
 /** Names that another heading of the same field outdoes, where both can be read. */
 const WEAK = new Set(
-  "created createdat aangemaakt plugin plugintime carconnected cardisconnected plugouttime unplugged completed completedat id transaction device devicename deviceid chargingtime chargetime laadtijd meter".split(
+  "created createdat aangemaakt plugin plugintime connectionstartdatetime connectionenddatetime carconnected cardisconnected plugouttime unplugged completed completedat id transaction device devicename deviceid chargingtime chargetime laadtijd meter".split(
     " ",
   ),
 );
@@ -130,7 +130,10 @@ const END = /eind|end|stop/;
 
 /** Where energy came from, or went to: a part of a charge, where another column has all of it. */
 const PART =
-  /^(?:solar|pv|zon|zonne.*|sonne.*|sun|grid|net|netz|net(?:z)?strom|netstroom|home|huis|haus|surplus|overschot|uberschuss|free|gratis|paid|betaald|peak|offpeak|piek|dal|hoog|laag|nacht|night)$/;
+  /^(?:solar|pv|zon|zonne.*|sonne.*|sun|grid|net|netz|net(?:z)?strom|netstroom|home|huis|haus|surplus|overschot|uberschuss|green|groene?|grune?|grijze?|grauer?|free|gratis|paid|betaald|peak|offpeak|piek|dal|hoog|laag|nacht|night)$/;
+/** Energy that no car got, unless a heading says that it is included or not. */
+const LOST = /^(?:(?:laad|lade)?(?:verlies|verlust)(?:en|e)?|loss(?:es)?|idle|standby)$/;
+const INCLUDED = /^(?:in|ex)cl/;
 
 /** A unit that is not counted by one: 0.1 Wh, x1000 kWh. */
 const MULTIPLE = /(?<![\w.,])(?:0[.,]0*1|10+|1[.,]000|[x×*] ?\d+) ?[x×*]? ?[km]?wh/i;
@@ -176,10 +179,7 @@ export function readHeading(written: string): Heading {
   };
   if (!written || written.length > 120) return heading;
   const text = written.normalize("NFKC");
-  // also where words are joined: totalConsumptionkWh
-  const joined = /(?<=[a-z])(?:kWh|KWh|KWH|MWh|(?<!k)Wh|kwh)$/.exec(text)?.[0];
-  const apart = text.replace(/(?<![A-Za-z])(kWh|MWh|Wh)(?=[A-Z])/, "$1 ");
-  const { unit, rest } = unitOf(joined ? `${text.slice(0, -joined.length)} ${joined}` : apart);
+  const { unit, rest } = unitOf(text);
   const words = plainOf(rest.replace(/([a-z])([A-Z])/g, "$1 $2"))
     .split(/[^a-z0-9]+/)
     .filter(Boolean);
@@ -202,6 +202,7 @@ export function readHeading(written: string): Heading {
     const isOther =
       OTHER_WORDS.test(words.join(" ")) ||
       words.some((word) => OTHER_NAMES.has(word)) ||
+      (words.some((word) => LOST.test(word)) && !words.some((word) => INCLUDED.test(word))) ||
       MULTIPLE.test(text) ||
       measureOf(text) === "other";
     if (known && !ENERGY.includes(known) && unit === null)

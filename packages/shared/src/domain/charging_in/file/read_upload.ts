@@ -11,10 +11,10 @@ import { type Order, readTime } from "../../sheet/times.ts";
 import { Work } from "../../sheet/work.ts";
 import { dayInAmsterdam } from "../../sheet/zones.ts";
 import { type Item, isNoId, readItem, writeInstant } from "../session_item.ts";
-import { isRoundedName, isTotal, nameIn } from "./cells.ts";
+import { isRoundedName, isTotal, nameIn, tellsOfTotal } from "./cells.ts";
 import { UploadFault } from "./fault.ts";
 import { findHead } from "./head.ts";
-import { type Field, isColumn, type Kind, readHeading, type SessionField } from "./headings.ts";
+import { areDayFirst, ENERGY, type Field, isColumn, type Kind, readHeading, type SessionField } from "./headings.ts";
 import { type Layout, layOut, placesOf, type Said } from "./layout.ts";
 import { inWords, Times } from "./session_times.ts";
 
@@ -117,6 +117,7 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : CHARGER, kind);
   const timePlaces = placesOfAny(kind === "months" ? ["period"] : ["started_at", "date"], kind);
   const kwhPlaces = placesOfAny(["kwh"], kind);
+  const energyPlaces = placesOfAny(ENERGY, kind);
   const idPlaces = placesOfAny(["session_id"], kind);
   const known = new Map<string, boolean>();
   const isHeading = (text: string): boolean => {
@@ -134,7 +135,8 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
     if (again === "same") rejected.push({ row: index + 1, sheet_row, status: "summary" });
     else if (below === "other") rejected.push({ row: index + 1, sheet_row, ...because("other_headings") });
     else if (isSummary(row)) rejected.push({ row: index + 1, sheet_row, status: "summary" });
-    else if (cells.length > width) rejected.push({ row: index + 1, sheet_row, ...because("too_many_cells") });
+    else if (cells.length > width || isSplit(row))
+      rejected.push({ row: index + 1, sheet_row, ...because("too_many_cells") });
     else rows.push({ ...row, place: index + 1 });
   }
   const layout = await layOut(found, rows, said, work);
@@ -181,14 +183,26 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
     return texts.every((text, place) => text === headers[place]) && cells.length <= headers.length ? "same" : "other";
   }
 
+  /** Whether a decimal comma split a number, and the row is longer by a cell that is empty. */
+  function isSplit({ cells, width: all = 0 }: Row): boolean {
+    const isNumber = (place: number) => /^\d+(?:\.\d+)?$/.test(cells[place]?.text ?? "");
+    return (
+      sheet.delimiter === "," &&
+      all > width &&
+      energyPlaces.some((at) => /^\d+$/.test(cells[at]?.text ?? "") && isNumber(at + 1))
+    );
+  }
+
   /** A sum below the rows: it names no charger or customer, or "Totaal" in its place. */
   function isSummary({ cells }: Row): boolean {
-    if (idPlaces.some((place) => isTotal(cells[place] ?? EMPTY))) return true;
+    if ([...idPlaces, ...timePlaces].some((place) => isTotal(cells[place] ?? EMPTY))) return true;
+    const hasNoTime = timePlaces.every((place) => isNone(cells[place] ?? EMPTY));
+    if (hasNoTime && cells.some(isTotal)) return true;
     const named = namesWhose.map((place) => cells[place] ?? EMPTY).filter((cell) => !isNone(cell));
-    if (named.length > 0) return named.every(isTotal);
+    if (named.length > 0) return named.every(hasNoTime ? tellsOfTotal : isTotal);
     if (cells.some(isTotal)) return true;
     // neither who nor when
-    return timePlaces.every((place) => isNone(cells[place] ?? EMPTY)) && cells.some(({ text }) => /\d/.test(text));
+    return hasNoTime && cells.some(({ text }) => /\d/.test(text));
   }
 }
 
@@ -214,7 +228,7 @@ function readAs(headers: readonly string[], { places, start, end }: Layout): Rea
 class Table {
   /** By row: fields that were left out. */
   readonly ignored: Record<number, Field[]> = {};
-  readonly #headers: readonly string[];
+  readonly headers: readonly string[];
   readonly #places: ReadonlyMap<Field, number>;
   readonly #energy: ReadonlyMap<Field, EnergyColumn>;
   /** Every column that is read. */
@@ -222,7 +236,7 @@ class Table {
   readonly layout: Layout;
 
   constructor(headers: readonly string[], layout: Layout) {
-    this.#headers = headers;
+    this.headers = headers;
     this.layout = layout;
     this.#places = layout.places;
     this.#energy = layout.energy;
@@ -242,7 +256,7 @@ class Table {
     const { start, end } = this.layout;
     const times = field === "started_at" ? start : field === "ended_at" ? end : null;
     const place = this.#places.get(field) ?? placesOf(times)[0];
-    return place === undefined ? {} : { column: this.#headers[place] ?? field };
+    return place === undefined ? {} : { column: this.headers[place] ?? field };
   }
 
   /** Whole watt hours; null if the cell has none. */
@@ -261,7 +275,7 @@ class Table {
     const said: Record<string, string> = {};
     for (const place of this.#read) {
       const text = cells[place]?.text;
-      if (text) said[this.#headers[place] ?? ""] = storable(cut(text, 200));
+      if (text) said[this.headers[place] ?? ""] = storable(cut(text, 200));
     }
     return said;
   }
@@ -276,10 +290,11 @@ async function readMonths(table: Table, rows: readonly Placed[], sent: Order | u
   const items: Judged[] = [];
   const rejected: Rejected[] = [];
   const sum = new Sum();
+  const dayFirst = areDayFirst(table.headers);
   for (const row of rows) {
     const pause = work.pause();
     if (pause) await pause;
-    if (!sent && isMonthFirst(table.cell(row, "period"))) throw monthFirst(table, row);
+    if (!sent && isMonthFirst(table.cell(row, "period"), !dayFirst)) throw monthFirst(table, row);
     const read = readMonthRow(table, row, sent);
     const { sheet_row, place } = row;
     if (isFault(read)) {
@@ -563,11 +578,20 @@ function evseNumberOf(word: string): number | null {
   return bare || last ? Number(bare ?? last) : null;
 }
 
-/** EVSEs that a file names by words, such as A and B: of each charger they are numbered by what the words say, or else by their order. */
+/** A number from 3 that a word has in every file, whatever other words are beside it. */
+const numberByWord = (word: string): number =>
+  3 + [...word.replace(/[*\-\s]/g, "")].reduce((hash, sign) => (hash * 31 + sign.charCodeAt(0)) % 97, 7);
+
+type Evse = { evse_no: number; evse_assumed?: true };
+
+/**
+ * EVSEs that a file names by words, such as A and B: of each charger they have the numbers that the words say. Other words have a
+ * number of their own, which is assumed: a charge that somebody else told with a number may be the same.
+ */
 class Evses {
   readonly #table: Table;
   readonly #isNamed: boolean;
-  readonly #words = new Map<string, Map<string, number>>();
+  readonly #words = new Map<string, Map<string, Evse | null>>();
 
   constructor(table: Table) {
     this.#table = table;
@@ -589,20 +613,25 @@ class Evses {
   note(item: Record<string, unknown>, row: Placed): void {
     const named = this.#of(item, row);
     if (!named) return;
-    const words = this.#words.get(named.charger) ?? new Map<string, number>();
+    const words = this.#words.get(named.charger) ?? new Map<string, Evse | null>();
     this.#words.set(named.charger, words);
-    if (!words.has(named.word) && words.size < 100) words.set(named.word, 0);
+    if (!words.has(named.word) && words.size < 90) words.set(named.word, null);
   }
 
-  #number(words: Map<string, number>): void {
+  #number(words: Map<string, Evse | null>): void {
     const said = [...words.keys()].map(evseNumberOf);
-    const areSaid = said.every((number) => number !== null) && new Set(said).size === said.length;
-    // other words: by the alphabet, whatever the order of the rows
-    const sorted = [...words.keys()].sort();
-    for (const word of sorted) {
-      const number = areSaid ? evseNumberOf(word) : sorted.length > 1 ? sorted.indexOf(word) + 1 : null;
-      if (number === null) words.delete(word);
-      else words.set(word, number);
+    const taken = new Set<number | null>(said);
+    const isAssumed = said.every((number) => number === null);
+    for (const [index, word] of [...words.keys()].entries()) {
+      const number = said[index] ?? null;
+      if (number !== null && said.indexOf(number) === said.lastIndexOf(number)) words.set(word, { evse_no: number });
+      // one word alone may be the kind of plug
+      else if (words.size > 1) {
+        let other = numberByWord(word);
+        while (taken.has(other)) other = other < 99 ? other + 1 : 3;
+        taken.add(other);
+        words.set(word, { evse_no: other, ...(isAssumed && { evse_assumed: true }) });
+      }
     }
   }
 
@@ -612,8 +641,10 @@ class Evses {
     for (const item of items) {
       const named = this.#of(item, item.row);
       const words = this.#words.get(named?.charger ?? "");
-      const number = words?.get(named?.word ?? "");
-      if (number !== undefined) item.evse_no = number;
+      const evse = words?.get(named?.word ?? "");
+      if (evse) Object.assign(item, evse);
+      else if (item.evse_no === undefined && !isNone(this.#table.cell(item.row, "evse_no")))
+        this.#table.leaveOut(item.row, "evse_no");
     }
   }
 }

@@ -66,17 +66,22 @@ export class Times {
     const all = [...this.#written].flatMap(([place, written]) =>
       written.map((read, index) => ({ place, index, read })),
     );
-    const { shown, open, monthFirst } = orderOf(all.map(({ read }) => read));
-    if (shown === "dmy") return shown;
-    if (shown === null) {
-      if (open === null || all[open]?.read?.sign !== "/") return "dmy";
-      if (areDayFirst(this.#headers) && !all.some(({ read }) => read?.isTwelve)) return "dmy";
+    const asDutch = areDayFirst(this.#headers) && !all.some(({ read }) => read?.isTwelve);
+    // dates with dashes say nothing about those with slashes
+    for (const [sign, alike] of Map.groupBy(all, ({ read }) => read?.sign)) {
+      const { shown, open, monthFirst } = orderOf(alike.map(({ read }) => read));
+      if (shown === "dmy" || (shown === null && (open === null || sign !== "/" || asDutch))) continue;
+      throw this.#ambiguous(alike[open ?? monthFirst ?? 0]);
     }
-    const { place = 0, index = 0, read } = all[open ?? monthFirst ?? 0] ?? {};
+    return "dmy";
+  }
+
+  #ambiguous(shown: { place: number; index: number; read: Written | null } | undefined): UploadFault {
+    const { place = 0, index = 0, read } = shown ?? {};
     const row = this.#rows[index];
     const [dmy, mdy] = [inWords(read?.day), inWords(read?.monthFirst)];
     const value = (row?.cells[place]?.text ?? "").slice(0, 40);
-    throw new UploadFault("ambiguous_dates", {
+    return new UploadFault("ambiguous_dates", {
       column: this.#headers[place] ?? "",
       sheet_row: row?.sheet_row ?? 0,
       value,
