@@ -583,6 +583,14 @@ test.each<[what: string, headings: string, rows: string[], said: Said, is: objec
     { kwh: 7, ignored: { 1: ["evse_no"], 2: ["evse_no"] } },
   ],
   [
+    // evcc 7005
+    "readings of 0 beside kWh, of a charger without a meter",
+    "Laadpaal;Start;Eind;kWh;Meterstand begin;Meterstand eind",
+    [`P;${DAY};5;0;0`, `Q;${DAY};0;0;0`, `R;${DAY};;0;0`],
+    {},
+    { kwh: 5, not: [], ignored: { 1: ["meter_start_kwh", "meter_end_kwh"] } },
+  ],
+  [
     "a kWh that cannot be read beside both readings",
     "Laadpaal;Start;Eind;kWh;Meterstand begin;Meterstand eind",
     [`P;${DAY};veel;10,5;15,5`, `P;${DAY.replaceAll("10-", "11-")};5,0;15,5;20,5`],
@@ -833,6 +841,9 @@ const FAULTY: [what: string, headings: string, row: (n: number) => string][] = [
   ["zones", "Laadpaal;Start;Eind;Tijdzone;kWh", (n) => `P;${DAY};Zone/Nergens${n};5`],
   ["ids that come again", "Sessie;Laadpaal;Start;Eind;kWh", (n) => `${n % 7};P${n};${DAY};5`],
   ["sums", "Laadpaal;Start;Eind;kWh", () => "Totaal;;;5"],
+  ["dashes and slashes", "Charger;Start;End;kWh", () => "P;13-03-2026 18:00;13/3/2026 20:10;5"],
+  ["halves of numbers", "Charger,Start,End,kWh,Note", () => "P,2026-03-10 18:00,2026-03-10 20:10,18,42,"],
+  ["other words for EVSEs", "Laadpaal;EVSE;Start;Eind;kWh", (n) => `P${n % 60};plek ${n.toString(36)}x;${DAY};5`],
   ["too many cells", "Charger,Start,End,kWh", () => "P,2026-03-10 18:00,2026-03-10 20:10,18,42"],
   [
     "countries and types in words",

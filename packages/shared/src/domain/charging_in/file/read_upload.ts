@@ -477,6 +477,12 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
     if (wh === null && hasReadings) table.leaveOut(row, "kwh");
     else sent.kwh = wh === null ? -1 : wh / 1000;
   }
+  // no meter shows 0 after a charge
+  if (sent.meter_start_kwh === 0 && sent.meter_end_kwh === 0 && Number(sent.kwh) > 0)
+    for (const field of ["meter_start_kwh", "meter_end_kwh"] as const) {
+      delete sent[field];
+      table.leaveOut(row, field);
+    }
   const evse = nameIn(table.cell(row, "evse_no"));
   if (typeof evse === "string" && /^\d+$/.test(evse) && Number(evse) >= 1 && Number(evse) <= 100)
     sent.evse_no = Number(evse);
