@@ -39,8 +39,8 @@ export const HEADINGS = {
     charger_id: "chargerid",
     external_ref:
       "externalref laadpaal laadpaalid laadpaalnummer laadpaalnaam naamlaadpaal laadpunt laadpuntid laadpuntnaam laadpuntnummer " +
-      "laadstation laadstationid laadstationnaam naamlaadstation lader ladernaam paal paalnummer oplaadpunt oplaadpunten station stationid " +
-      "stationname stationnaam charger chargername chargebox chargeboxid chargepoint chargepointid chargepointname " +
+      "laadstation laadstationid laadstationnaam naamlaadstation lader laderid ladernaam paal paalid paalnaam paalnummer oplaadpunt oplaadpunten station stationid " +
+      "stationname stationnaam charger chargername chargebox chargeboxid chargeboxidentity chargepoint chargepointid chargepointname " +
       "chargingpoint chargingpointid chargingpointname chargingstation chargingstationid chargingstationname " +
       "chargestation chargestationid chargestationname loadpoint wallbox wallboxid wallboxname devicename device ladepunkt " +
       "ladepunktid ladepunktname ladestation ladestationid ladestationname ladesaule ladesaulenid ladegerat",
@@ -56,15 +56,15 @@ export const HEADINGS = {
     started_at:
       "startedat start started startedon begin starttijd begintijd starttime startdatum begindatum startdatumtijd starttijdstip " +
       "startmoment datumstart tijdstart datumbegin begindatumtijd startlaadsessie beginlaadsessie startdate startdatetime " +
-      "datetimestart datestart timestart startdateandtime starttimestamp startat startsession sessionstart " +
-      "sessionstarttime sessionstartdate sessionstarted sessiestart startsessie chargingstart chargestart chargestarttime chargingstartdatetime " +
+      "datetimestart transactionstart transactiestart datestart timestart startdateandtime starttimestamp startat startsession sessionstart " +
+      "sessionstarttime sessionstartdate sessionstarted sessiestart sessiebegin startsessie chargingstart chargestart chargestarttime chargingstartdatetime " +
       "chargingstarttime created createdat aangemaakt gestart gestartop beginn startzeit startzeitpunkt startdatumzeit " +
       "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin connectionstartdatetime carconnected",
     ended_at:
       "endedat eind einde end ended endedon eindtijd eindetijd endtime einddatum einddatumtijd eindtijdstip eindmoment datumeind " +
-      "datumeinde tijdeind tijdeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime datetimeend dateend " +
+      "datumeinde tijdeind tijdeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime datetimeend transactionend transactieeinde dateend " +
       "timeend enddateandtime endtimestamp endat endsession sessionend sessionendtime sessionenddate sessionended " +
-      "sessieeinde eindesessie eindsessie chargingend chargeend chargeendtime chargingendtime chargingenddatetime stop stoptijd stoptime " +
+      "sessieeinde eindesessie eindsessie chargingend chargingstop chargeend chargeendtime chargingendtime chargingenddatetime stop stoptijd stoptime " +
       "stopdate stopdatum stopdatetime stoptimestamp stopped stoppedat stopmoment finish finished finishedat finishedon finishtime " +
       "completed completedat beeindigd beeindigdop geeindigd gestopt gestoptop afgerond ende endzeit endzeitpunkt enddatum " +
       "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged connectionenddatetime cardisconnected",
@@ -198,7 +198,8 @@ export function readHeading(written: string): Heading {
       (bracket && REMARK.test(remark) ? names.get(bare) : null) ??
       (isLocal ? names.get(words.filter((word) => !LOCAL.test(word)).join("")) : null) ??
       zonedField(names.get(bracket ? bare : words.slice(0, -1).join(""))) ??
-      durationOf(names.get(words.filter((word) => word !== "in" && unitOfTime(word) === null).join("")));
+      durationOf(names.get(words.filter((word) => word !== "in" && unitOfTime(word) === null).join(""))) ??
+      turnedField(names);
     const isOther =
       OTHER_WORDS.test(words.join(" ")) ||
       words.some((word) => OTHER_NAMES.has(word)) ||
@@ -214,6 +215,11 @@ export function readHeading(written: string): Heading {
     return BEGIN.test(name) ? "meter_start_kwh" : "meter_end_kwh";
   };
   const zonedField = (field: Field | undefined) => (field && isZoned && TIMES.includes(field) ? field : null);
+  /** Of words in another order: Tijdstip start is starttijdstip. */
+  const turnedField = (names: Map<string, Field>) =>
+    words
+      .map((_word, first) => names.get([...words.slice(first), ...words.slice(0, first)].join("")))
+      .find((field) => field && !ENERGY.includes(field)) ?? null;
   const durationOf = (field: Field | undefined) => (field === "duration" ? field : null);
 
   const fields = { months: fieldIn("months"), sessions: fieldIn("sessions") };
