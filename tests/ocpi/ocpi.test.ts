@@ -1148,6 +1148,12 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
     expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW) });
     expect(pages().slice(0, 2)).toEqual(["5", "0"]);
+    // once: where it never says how many there are, it may refuse for another reason
+    platform.state.faults = new Set(["400_at_end", "no_total", "no_link"]);
+    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+    await world.row("update core.ocpi_connections set pull_offset = 5 where owner_id = $1", made.client.id);
+    expect(await pull()).toMatchObject({ failed: 1 });
+    expect(await linkOf(made)).toMatchObject({ last_error: "http_400" });
   });
 
   test("platforms that page wrongly are read whole all the same", async () => {

@@ -128,6 +128,7 @@ async function readPages(
     begin: number,
   ): Promise<{ whole: boolean; mixed: boolean } | null> {
     let offset = begin;
+    let goesOn = begin > 0;
     let link = new Map<string, string>();
     let total: number | null = null;
     let saysMore = false;
@@ -136,11 +137,12 @@ async function readPages(
     for (;;) {
       if (!inTime()) return { whole: false, mixed };
       const answer = await ask(party, offset, link, total).catch((error: Refusal) => {
-        if (pages.size > 0 || offset === 0 || !AT_THE_END.test(error.reason ?? "")) throw error;
-        // where it went on, X-Total-Count is not known: it may be the end. Nothing is doubled if it begins again.
+        if (!goesOn || !AT_THE_END.test(error.reason ?? "")) throw error;
+        // X-Total-Count is not known here: it may be the end. Nothing is doubled if it begins again.
         offset = 0;
         return undefined;
       });
+      goesOn = false;
       if (answer === undefined) continue;
       if (answer === null) return { whole: true, mixed };
       const { data, next, text } = answer;
