@@ -136,12 +136,14 @@ async function readPages(
     const pages = new Set<string>();
     for (;;) {
       if (!inTime()) return { whole: false, mixed };
-      const answer = await ask(party, offset, link, total).catch((error: Refusal) => {
-        if (!goesOn || !AT_THE_END.test(error.reason ?? "")) throw error;
-        // X-Total-Count is not known here: it may be the end. Nothing is doubled if it begins again.
-        offset = 0;
-        return undefined;
-      });
+      const answer: Awaited<ReturnType<typeof ask>> | undefined = await ask(party, offset, link, total).catch(
+        (error: Refusal) => {
+          if (!goesOn || !AT_THE_END.test(error.reason ?? "")) throw error;
+          // X-Total-Count is not known here: it may be the end. Nothing is doubled if it begins again.
+          offset = 0;
+          return undefined;
+        },
+      );
       goesOn = false;
       if (answer === undefined) continue;
       if (answer === null) return { whole: true, mixed };

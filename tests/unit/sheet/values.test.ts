@@ -271,7 +271,7 @@ test("§4.1 the guide on sessions lists each heading that a file may have", () =
   const rows = Object.entries(HEADINGS).flatMap(([kind, fields]) =>
     Object.entries(fields).map(
       ([field, names]) =>
-        `| ${kind} | \`${field}\` | ${names
+        `| ${field === "kwh" ? "both" : kind} | \`${field}\` | ${names
           .split(" ")
           .map((name) => `\`${name}\``)
           .join(", ")} |`,

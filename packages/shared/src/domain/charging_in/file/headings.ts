@@ -38,8 +38,8 @@ export const HEADINGS = {
       "ladevorgangnummer transaktionsid transaktion transaktionsnummer",
     charger_id: "chargerid",
     external_ref:
-      "externalref laadpaal laadpaalid laadpaalnummer laadpaalnaam naamlaadpaal laadpunt laadpuntid laadpuntnaam laadpuntnummer " +
-      "laadstation laadstationid laadstationnaam naamlaadstation lader laderid ladernaam paal paalid paalnaam paalnummer oplaadpunt oplaadpunten station stationid " +
+      "externalref laadpaal laadpaalid laadpaalnummer laadpaalnaam laadpunt laadpuntid laadpuntnaam laadpuntnummer " +
+      "laadstation laadstationid laadstationnaam lader laderid ladernaam paal paalid paalnaam paalnummer oplaadpunt oplaadpunten station stationid " +
       "stationname stationnaam charger chargername chargebox chargeboxid chargeboxidentity chargepoint chargepointid chargepointname " +
       "chargingpoint chargingpointid chargingpointname chargingstation chargingstationid chargingstationname " +
       "chargestation chargestationid chargestationname loadpoint wallbox wallboxid wallboxname devicename device ladepunkt " +
@@ -55,26 +55,26 @@ export const HEADINGS = {
       "outletid socket socketid stopcontact aansluiting plug plugid stecker anschluss ladebuchse",
     started_at:
       "startedat start started startedon begin starttijd begintijd starttime startdatum begindatum startdatumtijd starttijdstip " +
-      "startmoment datumstart tijdstart datumbegin begindatumtijd startlaadsessie beginlaadsessie startdate startdatetime " +
-      "datetimestart transactionstart transactiestart datestart timestart startdateandtime starttimestamp startat startsession sessionstart " +
-      "sessionstarttime sessionstartdate sessionstarted sessiestart sessiebegin startsessie chargingstart chargestart chargestarttime chargingstartdatetime " +
+      "startmoment begindatumtijd startlaadsessie beginlaadsessie startdate startdatetime " +
+      "transactionstart transactiestart startdateandtime starttimestamp startat sessionstart " +
+      "sessionstarttime sessionstartdate sessionstarted sessiestart sessiebegin chargingstart chargestart chargestarttime chargingstartdatetime " +
       "chargingstarttime created createdat aangemaakt gestart gestartop beginn startzeit startzeitpunkt startdatumzeit " +
       "gestartet ladebeginn anfang beginnzeit ladestart begonnen plugintime plugin connectionstartdatetime carconnected",
     ended_at:
-      "endedat eind einde end ended endedon eindtijd eindetijd endtime einddatum einddatumtijd eindtijdstip eindmoment datumeind " +
-      "datumeinde tijdeind tijdeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime datetimeend transactionend transactieeinde dateend " +
-      "timeend enddateandtime endtimestamp endat endsession sessionend sessionendtime sessionenddate sessionended " +
-      "sessieeinde eindesessie eindsessie chargingend chargingstop chargeend chargeendtime chargingendtime chargingenddatetime stop stoptijd stoptime " +
+      "endedat eind einde end ended endedon eindtijd eindetijd endtime einddatum einddatumtijd eindtijdstip eindmoment " +
+      "datumeinde einddatumentijd eindlaadsessie eindelaadsessie enddate enddatetime transactionend transactieeinde " +
+      "enddateandtime endtimestamp endat sessionend sessionendtime sessionenddate sessionended " +
+      "sessieeinde eindsessie chargingend chargingstop chargeend chargeendtime chargingendtime chargingenddatetime stop stoptijd stoptime " +
       "stopdate stopdatum stopdatetime stoptimestamp stopped stoppedat stopmoment finish finished finishedat finishedon finishtime " +
       "completed completedat beeindigd beeindigdop geeindigd gestopt gestoptop afgerond ende endzeit endzeitpunkt enddatum " +
       "enddatumzeit beendet ladeende stoppzeit plugouttime unplugged connectionenddatetime cardisconnected",
-    date: "datum date dag day tag laaddatum sessiedatum datumsessie chargedate chargingdate sessiondate ladedatum",
+    date: "datum date dag day tag laaddatum sessiedatum chargedate chargingdate sessiondate ladedatum",
     duration:
-      "duur duration dauer laadduur sessieduur duursessie tijdsduur totaleduur totalduration durationtotal laadtijd chargingduration " +
-      "chargeduration sessionduration sessionlength chargingtime chargetime totaltime timetotal ladedauer ladezeit " +
+      "duur duration dauer laadduur sessieduur tijdsduur totaleduur totalduration laadtijd chargingduration " +
+      "chargeduration sessionduration sessionlength chargingtime chargetime totaltime ladedauer ladezeit " +
       "sitzungsdauer gesamtdauer elapsedtime",
     time_zone:
-      "tijdzone timezone tz zeitzone utcoffset starttimezone timezonestart starttijdzone timezoneid endtimezone eindtijdzone",
+      "tijdzone timezone tz zeitzone utcoffset starttimezone starttijdzone timezoneid endtimezone eindtijdzone",
     kwh: KWH,
     meter_start_kwh:
       "meterstart meterstandbegin meterstandstart beginstand startstand beginmeterstand startmeterstand meterreadingstart " +
