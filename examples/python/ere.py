@@ -1,7 +1,7 @@
 """A CPO's integration with nothing but Python's standard library, from 3.9 on.
 
-python3 ere.py            token, account, a file of months, positions
-python3 ere.py receive    receives webhooks on 127.0.0.1:$PORT, verifies and prints them
+python3 ere.py            token, account, a file of months, positions: with BASE_URL, CLIENT_ID, CLIENT_SECRET
+python3 ere.py receive    receives webhooks on 127.0.0.1:$PORT, verifies and prints them: with PORT, WEBHOOK_SECRET
 """
 import base64, hashlib, hmac, http.server, json, os, sys, time, urllib.error, urllib.parse, urllib.request
 
