@@ -27,7 +27,7 @@ def main():
     account = {
         "cpo_external_ref": "PY-1", "iban": "NL91ABNA0417164300",
         "person": {"full_name": "Sanne de Vries", "email": "sanne@example.nl"},
-        "connection": {"ean_code": "871687110000000018", "postal_code": "3818 LH", "house_number": "8"},
+        "connection": {"ean_code": "871687110000003019", "postal_code": "3818 LH", "house_number": "12"},
     }  # a repeat with the same cpo_external_ref answers the same account
     created = call("/v1/accounts", json.dumps(account).encode(), token=token)
     print(created["account_id"], created["mandate_status"])
