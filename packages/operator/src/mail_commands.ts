@@ -47,7 +47,9 @@ function showBounces({ reports }: OpsAnswer): string {
   const failed = rows.filter(({ outcome }) => outcome === "failed");
   const others = rows.filter(({ outcome }) => outcome !== "failed");
   return [
-    `${count(failed.length, "mail")} did not arrive. Nothing else was changed.`,
+    failed.length > 0
+      ? `${count(failed.length, "mail")} did not arrive. Nothing else was changed.`
+      : "Nothing was changed.",
     ...(failed.length > 0 ? [titled("Did not arrive", failed, "mail status place")] : []),
     ...(others.length > 0
       ? [
