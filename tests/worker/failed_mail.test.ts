@@ -421,7 +421,7 @@ describe("§6 mail that comes back", () => {
       ...sent,
       ...(upper && { recipient: sent.recipient.toUpperCase() }),
       ...(forwarded && { recipient: "elders@example.org", original: sent.recipient }),
-      ...(change.replaced && { ours: /^X-ERE-Mail: (\S+)$/im.exec(smtp.received.at(-1)?.message ?? "")?.[1] }),
+      ...(change.replaced && { ours: String(/^X-ERE-Mail: (\S+)$/im.exec(smtp.received.at(-1)?.message ?? "")?.[1]) }),
       ...change,
     };
     expect(await outcomes(file(report(bounce)))).toEqual(["failed"]);
