@@ -1,7 +1,7 @@
 """A CPO's integration with nothing but Python's standard library, from 3.9 on.
 
-python3 ere.py            token, account, a file of months, positions
-python3 ere.py receive    receives webhooks on 127.0.0.1:$PORT, verifies and prints them
+python3 ere.py            token, account, a file of months, positions: with BASE_URL, CLIENT_ID, CLIENT_SECRET
+python3 ere.py receive    receives webhooks on 127.0.0.1:$PORT, verifies and prints them: with PORT, WEBHOOK_SECRET
 """
 import base64, hashlib, hmac, http.server, json, os, sys, time, urllib.error, urllib.parse, urllib.request
 
@@ -27,7 +27,7 @@ def main():
     account = {
         "cpo_external_ref": "PY-1", "iban": "NL91ABNA0417164300",
         "person": {"full_name": "Sanne de Vries", "email": "sanne@example.nl"},
-        "connection": {"ean_code": "871687110000000018", "postal_code": "3818 LH", "house_number": "8"},
+        "connection": {"ean_code": "871687110000003019", "postal_code": "3818 LH", "house_number": "12"},
     }  # a repeat with the same cpo_external_ref answers the same account
     created = call("/v1/accounts", json.dumps(account).encode(), token=token)
     print(created["account_id"], created["mandate_status"])

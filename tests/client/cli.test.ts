@@ -288,7 +288,7 @@ describe("§4.3 ere-client trigger", () => {
   test.each([
     ["nothing", [], {}, 2, /name a type/],
     ["a type that there is not", ["mandate.sealed"], {}, 2, /there is no type mandate\.sealed; trigger --list/],
-    ["a client's type without a client", ["account.created"], {}, 2, /add --client-id/],
+    ["a client's type without a client", ["account.created"], {}, 2, /set CLIENT_ID and CLIENT_SECRET/],
     ["a partner's type with a client", ["draft.active", "--client-id", "x"], {}, 2, /add --log partner/],
     ["no key", ["draft.active"], {}, 2, /PARTNER_KEY is missing/],
     [

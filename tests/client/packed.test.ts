@@ -82,6 +82,16 @@ const RUNTIMES: [name: string, version: RegExp, program: () => Promise<string | 
     async () => resolve("deno/bin.cjs"),
     ["run", "--allow-net", "--allow-env", "--allow-read", "--node-modules-dir=manual"],
   ],
+  [
+    "Bun",
+    /^1\./,
+    () =>
+      run("bun", ["--version"]).then(
+        () => "bun",
+        () => null,
+      ),
+    [],
+  ],
 ];
 
 /** How a runtime is started; null where this machine does not have it. The workflow of CI installs Node 20. */

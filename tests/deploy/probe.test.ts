@@ -10,7 +10,7 @@ import parse from "parse-prometheus-text-format";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { serve } from "#shared/http/serve.ts";
-import { PROBE, probe, toText } from "../../packages/tools/src/probe/probe.ts";
+import { lastBackup, PROBE, probe, toText } from "../../packages/tools/src/probe/probe.ts";
 import { SERVED } from "../harness/answers.ts";
 import { serveHttp } from "../harness/browser.ts";
 import { createWorld, rowCounts, type World } from "../harness/world.ts";
@@ -49,6 +49,7 @@ test("§6 the probe gets a token, reads accounts and positions, and asks the hea
   expect(await rowCounts(world, "accounts", "audit_log", "events")).toEqual(before);
   const read = parse(toText(figures)) as { name: string; type: string }[];
   expect(read.map(({ name }) => name).sort()).toEqual(Object.keys(PROBE).sort());
+  expect(figures.map(({ name }) => name)).not.toContain("ere_backup_time_seconds");
 });
 
 test("§6 a step that is refused or away is 0, and the others are asked all the same", async () => {
@@ -85,17 +86,15 @@ test.skipIf(!hasOpenssl)(
   },
 );
 
-test("§6 the age of the last backup is what the platform tells; without a backup it is as old as can be", async () => {
+test("§6 the time of the last backup is what the platform tells; without a backup it is as old as can be", async () => {
   const asked: string[] = [];
   const platform = await serveHttp();
-  const ageBy = async (answer: object, status = 200) => {
+  const timeBy = async (answer: object, status = 200) => {
     platform.answer = (request) => {
       asked.push(`${new URL(request.url).pathname} ${request.headers.get("authorization")}`);
       return Response.json(answer, { status });
     };
-    const token = { SUPABASE_ACCESS_TOKEN: "sbp_x", PROJECT_REF: "abc", SUPABASE_API_URL: platform.url };
-    const figures = await probe({ ...env, ...token }, []);
-    return figures.find(({ name }) => name === "ere_backup_age_seconds")?.value;
+    return lastBackup({ SUPABASE_ACCESS_TOKEN: "sbp_x", PROJECT_REF: "abc", SUPABASE_API_URL: platform.url });
   };
   const hour = (n: number) => new Date(Date.now() - n * 3_600_000).toISOString();
   const backups = [
@@ -103,21 +102,26 @@ test("§6 the age of the last backup is what the platform tells; without a backu
     { status: "COMPLETED", inserted_at: hour(5) },
     { status: "COMPLETED", inserted_at: hour(29) },
   ];
-  expect(Math.round(((await ageBy({ backups, physical_backup_data: {} })) ?? 0) / 3600)).toBe(5);
-  const latest = { latest_physical_backup_date_unix: Math.round(Date.now() / 1000) - 120 };
-  expect(Math.round(((await ageBy({ backups: [], physical_backup_data: latest })) ?? 0) / 60)).toBe(2);
-  expect(await ageBy({ backups: null, physical_backup_data: null })).toBeGreaterThan(1e9);
-  expect(await ageBy({}, 403), "no answer is no figure").toBeUndefined();
+  const told = (value: number) => [{ name: "ere_backup_time_seconds", value }];
+  expect(await timeBy({ backups, physical_backup_data: {} })).toEqual(
+    told(Date.parse(backups[1]?.inserted_at ?? "") / 1000),
+  );
+  const latest_physical_backup_date_unix = Math.round(Date.now() / 1000) - 120;
+  expect(await timeBy({ backups: [], physical_backup_data: { latest_physical_backup_date_unix } })).toEqual(
+    told(latest_physical_backup_date_unix),
+  );
+  expect(await timeBy({ backups: null, physical_backup_data: null })).toEqual(told(0));
+  expect(await timeBy({}, 403), "no answer is no time").toBeUndefined();
   expect(new Set(asked)).toEqual(new Set(["/v1/projects/abc/database/backups Bearer sbp_x"]));
   await platform.close();
 });
 
-test("§6 npm run probe names what is not set, and leaves no half-written file", () => {
+test("§6 npm run probe names what is not set, and leaves no half-written file; what is not known replaces nothing", () => {
   const folder = mkdtempSync(join(tmpdir(), "probe-"));
   try {
     const file = join(folder, "ere.prom");
-    const run = (variables: Record<string, string>) =>
-      spawnSync(process.execPath, ["packages/tools/src/probe/main.ts", "--to", file], {
+    const run = (variables: Record<string, string>, ...more: string[]) =>
+      spawnSync(process.execPath, ["packages/tools/src/probe/main.ts", "--to", file, ...more], {
         cwd: ROOT,
         env: { PATH: process.env.PATH, ...variables } as NodeJS.ProcessEnv,
         encoding: "utf8",
@@ -126,7 +130,18 @@ test("§6 npm run probe names what is not set, and leaves no half-written file",
     expect([status, stderr]).toEqual([2, "Set these variables: AUTH_URL, PROBE_CLIENT_ID, PROBE_CLIENT_SECRET.\n"]);
     expect(run({ ...env, BASE_URL: "http://127.0.0.1:9", AUTH_URL: "http://127.0.0.1:9" }).status).toBe(0);
     expect(readdirSync(folder)).toEqual(["ere.prom"]);
-    expect(readFileSync(file, "utf8")).toContain('ere_probe_ok{step="token"} 0');
+    const text = readFileSync(file, "utf8");
+    expect(text).toContain('ere_probe_ok{step="token"} 0');
+    expect(run(env, "--backup")).toMatchObject({
+      status: 2,
+      stderr: "Set these variables: PROJECT_REF, SUPABASE_ACCESS_TOKEN.\n",
+    });
+    const platform = { PROJECT_REF: "abc", SUPABASE_ACCESS_TOKEN: "sbp_x", SUPABASE_API_URL: "http://127.0.0.1:9" };
+    expect(run(platform, "--backup")).toMatchObject({
+      status: 1,
+      stderr: "The platform does not say when the last backup was made. Nothing was written.\n",
+    });
+    expect(readFileSync(file, "utf8")).toBe(text);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

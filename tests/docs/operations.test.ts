@@ -133,6 +133,16 @@ describe("metrics and alerts", () => {
   };
   const alerts = (yaml("alerts.yml").groups as { rules: Rule[] }[]).flatMap(({ rules }) => rules);
 
+  test("no figure has a label that Prometheus gives itself: an alert that names it would never fire", () => {
+    const labels = Object.values(METRICS).map(({ label }) => label);
+    expect(labels.filter((label) => ["job", "instance"].includes(String(label)))).toEqual([]);
+    expect(
+      [...page.matchAll(/^\| `(?:ere|ocpp)_.*?\| (.*) \|$/gm)].filter(([, label]) =>
+        /`(?:job|instance)`/.test(label ?? ""),
+      ),
+    ).toEqual([]);
+  });
+
   test("the page has a row for every figure, and for none that is gone", () => {
     const listed = [...page.matchAll(/^\| (`(?:ere|ocpp)_.*?) \|/gm)].flatMap(([, cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),

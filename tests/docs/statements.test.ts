@@ -1,6 +1,6 @@
 // What guides state beside their commands: each sentence here stands in its guide, and is true.
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
@@ -33,6 +33,23 @@ async function unsigned() {
   const sessions = [{ ...session, started_at, ended_at }];
   return { account, month, answer: await world.post("/v1/charging-sessions", { sessions }, await token()) };
 }
+
+test("§3 whoever tries one example after another gets no ean_in_use: an EAN belongs to one reference", () => {
+  const guides = readdirSync(join(ROOT, "docs/guides")).map((name) => `docs/guides/${name}`);
+  const files = ["README.md", "packages/client/README.md", "examples/python/ere.py", "examples/cpo/customers.json"];
+  const references = new Map<string, Set<string>>();
+  for (const file of [...files, ...guides]) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    const named =
+      /\b(?:cpo_external_ref|ref)\W{1,6}([A-Z]+-\d+)"[^}]*?(?:\}[^}]*?){0,2}\bean(?:_code)?\W{1,6}(\d{18})/g;
+    for (const [, reference = "", ean = ""] of text.matchAll(named))
+      references.set(ean, (references.get(ean) ?? new Set()).add(reference));
+  }
+  expect([...references.values()].map((all) => [...all])).toEqual(
+    expect.arrayContaining([["KL-1001"], ["KL-1002"], ["PY-1"], ["KL-2001"], ["KL-2002"]]),
+  );
+  expect([...references].filter(([, all]) => all.size > 1)).toEqual([]);
+});
 
 test("§4.1 sessions.md: before the signature a session is counted, and its month waits", async () => {
   expectStated("sessions", "Before the customer has signed, `counted` is true, and the month waits for the signature.");

@@ -114,6 +114,17 @@ test("contract §8 quarter has a line for each partner on a screen of 120 charac
   expect(table.split("\n")).toHaveLength(2);
 });
 
+test.each([
+  ["export", "booking export 2026-Q2 --all --to out"],
+  ["credit", "booking credit --file <granted.csv>"],
+  ["sell", "sale record 2026-Q2 --all --price <euro> --buyer <name> --reference <reference>"],
+])("contract §8 quarter types the step %s once for all partners, and for one by its name", (step, command) => {
+  const partners = ["zuid", "west", "oost"].map((partner_slug) => ({ partner_slug, next: { step, ere: 1 } }));
+  const answer = { quarter: "2026-Q2", over: true, without: 0 };
+  expect(showQuarter({ ...answer, partners })).toMatch(new RegExp(`\n\nNext\n {2}npm run -s operator -- ${command}$`));
+  expect(showQuarter({ ...answer, partners: partners.slice(1, 2) })).toMatch(/2026-Q2 --partner west/);
+});
+
 test("contract §8 quarter says who completes a refusal, and sends nobody to a customer's commands for a partner", () => {
   const payee = { payee: "0b0d1e00", partner_slug: "zuid", is_partner: true, amount_eur: 5, until: null };
   const unpayable = ["iban_missing", "name_unreadable"].map((reason) => ({ ...payee, reason }));

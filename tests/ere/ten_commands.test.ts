@@ -57,6 +57,12 @@ test("contract §8 a quarter of all partners takes ten commands; files, credits,
   writeFileSync(file, ["row_id,accepted_kwh,reason", ...lines].join("\n"));
   const credited = await typed(world.run, ["booking", "credit", "--file", file]);
   expect([credited.changed, credited.bookings.length]).toEqual([true, partners.length]);
+  // what is answered is not sent to the register again
+  const again = await world.run(["booking", "export", "2026-Q2", "--all", "--to", folder]);
+  expect([again.code, again.err]).toEqual([
+    1,
+    expect.stringContaining("No booking of 2026-Q2 waits for the register."),
+  ]);
   expect((await world.done(["booking", "credit", "--file", file])).changed).toBe(false);
   expect((await world.done("booking list 2026-Q2 --partner partner-a")).bookings).toMatchObject([{ accepted_kwh: 90 }]);
 

@@ -123,7 +123,10 @@ test("§4.3 the functions behind the routes refuse production too", async () => 
     "clear_fixture",
     "settle_rehearsal",
     "list_captured_mail",
+    "prepare_signature",
+    "expire_sandbox_mandate",
   ])
     await expect(db.call(name, caller, {}), name).rejects.toThrow("sandbox only");
-  await expect(slowDb.call("reset_sandbox", caller, {})).rejects.toThrow("sandbox only");
+  for (const name of ["reset_sandbox", "settle_sandbox"])
+    await expect(slowDb.call(name, caller, {}), name).rejects.toThrow("sandbox only");
 });

@@ -282,6 +282,10 @@ type Bounce = {
   mail?: string;
   recipient?: string;
   original?: string;
+  /** X-ERE-Mail */
+  ours?: string;
+  /** The Message-ID that a mail service made. */
+  replaced?: string;
   action?: string;
   status?: string;
   returned?: string;
@@ -290,7 +294,16 @@ type Bounce = {
 
 /** A delivery report as mail servers write it. */
 function report(bounce: Bounce): string {
-  const { mail, recipient, original, action = "failed", status = "5.1.1", returned = "message/rfc822" } = bounce;
+  const {
+    mail,
+    ours,
+    replaced,
+    recipient,
+    original,
+    action = "failed",
+    status = "5.1.1",
+    returned = "message/rfc822",
+  } = bounce;
   return [
     "Return-Path: <>",
     "From: MAILER-DAEMON@mx.example (Mail Delivery System)",
@@ -320,7 +333,8 @@ function report(bounce: Bounce): string {
     `Content-Type: ${returned}`,
     "",
     "Return-Path: <no-reply@ere.example>",
-    ...(mail ? [`Message-ID: <${mail}@ere.example>`] : []),
+    ...(replaced || mail ? [`Message-ID: <${replaced ?? `${mail}@ere.example`}>`] : []),
+    ...(ours ? [`X-ERE-Mail: ${ours}`] : []),
     `To: ${recipient}`,
     "Subject: =?UTF-8?Q?Teken?=",
     "",
@@ -394,6 +408,12 @@ describe("§6 mail that comes back", () => {
     ["the mail server has its reasons", { status: "5.7.1" }, "refused"],
     ["a mail server gave up after days", { status: "4.4.7" }, "given_up"],
     ["the status cannot be read", { status: "weg" }, "refused"],
+    [
+      "a mail service has an id of its own",
+      { replaced: "0102019-5f0c-000000@eu-west-1.amazonses.com" },
+      "unknown_address",
+    ],
+    ["its id looks like ours", { replaced: "5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11@mx.example" }, "unknown_address"],
     ["30 MB came back", { more: "x".repeat(30_000_000) }, "unknown_address"],
   ])("%s", async (_what, { upper, forwarded, ...change }, reason) => {
     const sent = await mailed();
@@ -401,6 +421,7 @@ describe("§6 mail that comes back", () => {
       ...sent,
       ...(upper && { recipient: sent.recipient.toUpperCase() }),
       ...(forwarded && { recipient: "elders@example.org", original: sent.recipient }),
+      ...(change.replaced && { ours: String(/^X-ERE-Mail: (\S+)$/im.exec(smtp.received.at(-1)?.message ?? "")?.[1]) }),
       ...change,
     };
     expect(await outcomes(file(report(bounce)))).toEqual(["failed"]);
@@ -424,7 +445,9 @@ describe("§6 mail that comes back", () => {
       ["mail that was never sent", report({ recipient: never.email, mail: unsent }), "not_ours"],
       ["a pattern as recipient", report({ ...sent, recipient: "%" }), "not_ours"],
       ["no id", report({ recipient: sent.recipient }), "without_id"],
-      ["an id in the subject only", whole.replace("Message-ID", "X-Message-ID"), "without_id"],
+      ["an id in another header", whole.replace("Message-ID", "X-Message-ID"), "without_id"],
+      ["who knows the recipient only, in our header", report({ recipient: sent.recipient, ours: unsent }), "not_ours"],
+      ["a header that is no id", report({ recipient: sent.recipient, ours: `${sent.mail}x` }), "without_id"],
       ["an answer of a person", "From: jan@example.nl\r\nSubject: Re\r\n\r\nIk ben op vakantie.", "not_a_report"],
       ["nothing", "", "not_a_report"],
       ["bytes", Buffer.from([0, 255, 254, 13, 10, 0]), "not_a_report"],

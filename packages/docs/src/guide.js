@@ -48,7 +48,11 @@ const SMALL = new Set(
 
 /** What was typed, without small words; these alone are looked for as they are. */
 function wordsOf(typed) {
-  const all = typed.toLowerCase().match(/[\p{L}\p{N}_:./-]+/gu) ?? [];
+  const all =
+    typed
+      .toLowerCase()
+      .replaceAll("email", "mail")
+      .match(/[\p{L}\p{N}_:./-]+/gu) ?? [];
   const words = all.filter((word) => !SMALL.has(word));
   return [...new Set(words.length > 0 ? words : all)];
 }

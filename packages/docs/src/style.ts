@@ -46,6 +46,7 @@ ${HEADER}
 #results b { font-weight: 650; }
 #results small { margin-left: .5rem; color: var(--quiet); font-size: .9375rem; }
 mark { background: var(--tint); color: inherit; font-weight: 650; }
+.contents { margin-bottom: 1.5rem; }
 .contents ul { columns: 18rem; }
 .lost { display: block; }
 #results span { display: block; color: var(--ink); font-size: .9375rem; }

@@ -290,7 +290,12 @@ async function chargeByOcpp({ base_url, ocpp_url, demo }: Stack): Promise<void> 
   const meterStart = known?.latest_meter_wh ?? 100_000;
   await client.connect();
   try {
-    await say("BootNotification", { chargePointVendor: "Alfen BV", chargePointModel: "NG910-60023" });
+    // without a serial number the energy of a second charger of a person would not count
+    await say("BootNotification", {
+      chargePointVendor: "Alfen BV",
+      chargePointModel: "NG910-60023",
+      chargePointSerialNumber: "ACE0009912",
+    });
     const { transactionId } = await say("StartTransaction", {
       connectorId: 1,
       idTag: "04A1B2C3",

@@ -52,7 +52,8 @@ async function documentation({ method, url }: Request): Promise<Response | null>
   const { pathname } = new URL(url);
   if (pathname === "/" || pathname === "/docs")
     return new Response(null, { status: 302, headers: { Location: "/docs/" } });
-  if (!pathname.startsWith("/docs/")) return null;
+  // the function of that name has its own health, as hosted
+  if (!pathname.startsWith("/docs/") || pathname.startsWith("/docs/health")) return null;
   const file = pathname.slice("/docs/".length) || "index.html";
   const type = DOCS_TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
   // no file of it begins with a dot, and none is in a folder

@@ -48,7 +48,9 @@ async function readReport(raw: Uint8Array): Promise<Omit<Report, "place">[] | "n
   if (!status) return "not_a_report";
   const returned = part("message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers");
   const [headers] = fieldsIn(String(returned?.content ?? ""));
-  const mail = /^<([0-9a-f-]{36})@[^<>]+>$/i.exec(headers?.get("message-id") ?? "")?.[1];
+  // a mail service may have replaced our Message-ID by its own
+  const named = [headers?.get("x-ere-mail"), headers?.get("message-id")?.replace(/^<([^<>@]+)@[^<>]+>$/, "$1")];
+  const mail = named.find((id) => /^[0-9a-f-]{36}$/i.test(id ?? ""));
   if (!mail) return "without_id";
   const ours = fieldsIn(String(status.content)).filter((fields) => fields.has("final-recipient"));
   if (ours.length === 0) return "not_a_report";

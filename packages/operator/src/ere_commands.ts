@@ -88,9 +88,9 @@ function checked({ ok, checks, wrong }: OpsAnswer): string {
   return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;
 }
 
-/** `--all` of a command: the submitted bookings of a quarter. */
-const submittedOf = ({ bookings }: OpsAnswer): Row[] =>
-  (bookings as Row[]).filter(({ status }) => status === "submitted");
+/** `--all` of an export: what the register has not answered yet. What it answered must not be sent to it again. */
+const unansweredOf = ({ bookings }: OpsAnswer): Row[] =>
+  (bookings as Row[]).filter(({ status, waiting }) => status === "submitted" && Number(waiting) > 0);
 
 /** @throws {OperatorError} if options are missing, or do not go together */
 function checkExport(input: Input): Input {
@@ -110,11 +110,14 @@ function checkSale(input: Input): Input {
   return input;
 }
 
-/** Writes the file of one booking, or of each submitted one into a folder. Only the operator can read them. */
+/** Writes the file of one booking, or of each that waits for the register into a folder. Only the operator can read them. */
 async function exportBookings({ all, to, out: _, ...input }: Input, { call, say }: Machine): Promise<OpsAnswer> {
   if (!all) return call("booking_export", input);
-  const bookings = submittedOf(await call("booking_list", input));
-  if (bookings.length === 0) throw new OperatorError(`No booking of ${input.booking} is submitted.`);
+  const bookings = unansweredOf(await call("booking_list", input));
+  if (bookings.length === 0)
+    throw new OperatorError(
+      `No booking of ${input.booking} waits for the register. Name one, with --out, to write it again.`,
+    );
   const folder = placeOf(to);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const files: Row[] = [];
@@ -306,13 +309,13 @@ export const ERE_COMMANDS: Command[] = [
       booking(),
       ofPartner(),
       new Option("--out <file>", "the file to write; a bare name is one in ./out, which git ignores"),
-      new Option("--all", "every submitted booking of the quarter"),
+      new Option("--all", "every booking of the quarter that waits for the register"),
       new Option("--to <folder>", "with --all: the folder for the files, <partner>-<quarter>.csv"),
     ],
     looks: {
       ops: ({ all }) => (all ? "booking_list" : undefined),
       view: (answer) =>
-        list("bookings", "partner_slug number rows kwh waiting export_sha256")({ bookings: submittedOf(answer) }),
+        list("bookings", "partner_slug number rows kwh waiting export_sha256")({ bookings: unansweredOf(answer) }),
     },
     ends: ({ all, to }) => (all ? `A file of each is written into ${to}; they name people.` : undefined),
     ops: "booking_export",

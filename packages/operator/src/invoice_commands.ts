@@ -8,11 +8,25 @@ import { euro, fields, table } from "./text.ts";
 const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
 const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
 
+/** What is typed, or waited for, so that a partner can be invoiced. */
+const MISSING: Record<string, string> = {
+  vat_regime_missing: "say how it is invoiced: partner set <partner> --vat-regime",
+  address_missing: "who manages the partner gives it at /portal/settings",
+  vat_number_missing: "who manages the partner gives it at /portal/settings",
+  vat_number_not_dutch: "the regime regular needs a Dutch VAT number, and the partner's is foreign",
+  vat_number_dutch: "the regime reverse_charge needs a foreign VAT number, and the partner's is Dutch",
+};
+
 function issued({ invoices, left_out }: OpsAnswer): string {
   return [
     list("invoices", INVOICE_COLUMNS)({ invoices }),
     ...((left_out as Row[]).length > 0
-      ? [`Left out\n${table(left_out as Row[], ["partner_slug", "net_eur", "reason"])}`]
+      ? [
+          `Left out\n${table(
+            (left_out as Row[]).map((row) => ({ ...row, help: MISSING[String(row.reason)] })),
+            ["partner_slug", "net_eur", "reason", "help"],
+          )}`,
+        ]
       : []),
   ].join("\n\n");
 }

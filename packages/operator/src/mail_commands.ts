@@ -47,7 +47,9 @@ function showBounces({ reports }: OpsAnswer): string {
   const failed = rows.filter(({ outcome }) => outcome === "failed");
   const others = rows.filter(({ outcome }) => outcome !== "failed");
   return [
-    `${count(failed.length, "mail")} did not arrive. Nothing else was changed.`,
+    failed.length > 0
+      ? `${count(failed.length, "mail")} did not arrive. Nothing else was changed.`
+      : "Nothing was changed.",
     ...(failed.length > 0 ? [titled("Did not arrive", failed, "mail status place")] : []),
     ...(others.length > 0
       ? [
@@ -115,7 +117,8 @@ export const MAIL_COMMANDS: Command[] = [
     summary: "Read the delivery reports that came back for our mail, and note whom mail does not reach",
     details:
       "Takes RFC 3464 reports: a message in a file, an mbox, or a folder such as a Maildir. A report counts if the id " +
-      "in the Message-ID and the recipient are both of a mail that we sent. Only Action: failed changes something. " +
+      "in X-ERE-Mail or the Message-ID and the recipient are both of a mail that we sent. Only Action: failed changes " +
+      "something. " +
       "Every other message is listed, and changes nothing. May be repeated.",
     example: "mail bounced --file bounces.mbox",
     takes: [new Option("--file <path>", "file or folder with the reports").makeOptionMandatory()],

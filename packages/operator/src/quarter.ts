@@ -39,6 +39,13 @@ function nextCommand(
   return commands[step];
 }
 
+/** Steps that one command takes for all partners who have come so far. */
+const FOR_ALL: Record<string, (quarter: string) => string> = {
+  export: (quarter) => `booking export ${quarter} --all --to out`,
+  credit: () => "booking credit --file <granted.csv>",
+  sell: (quarter) => `sale record ${quarter} --all --price <euro> --buyer <name> --reference <reference>`,
+};
+
 type Unpayable = {
   payee: string;
   partner_slug: string;
@@ -84,9 +91,13 @@ function cannotBePaid(unpayable: Unpayable[]): string[] {
 export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsAnswer): string {
   const { payable, unpayable, conflicts, without } = rest;
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
-  const steps = rows.map(({ partner_slug, next }) =>
-    next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
-  );
+  const steps = rows.map(({ partner_slug, next }) => {
+    if (next.step === "pay" && !payable) return undefined;
+    const isOne = rows.filter((row) => row.next.step === next.step).length === 1;
+    return (
+      (isOne ? undefined : FOR_ALL[next.step]?.(String(quarter))) ?? nextCommand(String(quarter), partner_slug, next)
+    );
+  });
   const typed = [...new Set(steps.filter((step) => step !== undefined))];
   return [
     `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +

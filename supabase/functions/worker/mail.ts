@@ -25,7 +25,8 @@ const waitedBefore = oncePerEnvironment(() => ({ mails: 0 }));
 /**
  * Writes and sends what waits in the outbox. A mail is leased before it is sent and settled right after, so two workers
  * never send the same one. After a worker that dies in between, it is sent once more when the lease ends: so a mail is
- * sent at least once. The Message-ID is the outbox id, so that mail systems recognize a second copy.
+ * sent at least once. The Message-ID is the outbox id, so that mail systems recognize a second copy. X-ERE-Mail is the
+ * same id, because some services replace the Message-ID.
  */
 export async function deliverMail(
   environment: Environment,
@@ -111,7 +112,7 @@ async function send(transport: Transporter, config: Configuration, mail: LeasedM
       text,
       messageId: `<${mail.id}@${domainOf(from)}>`,
       ...(reply_to ? { replyTo: { name: "", address: reply_to } } : {}),
-      headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(unsubscribe_url) },
+      headers: { "Auto-Submitted": "auto-generated", "X-ERE-Mail": mail.id, ...unsubscribeHeaders(unsubscribe_url) },
     });
     return null;
   } catch (error) {

@@ -5,8 +5,8 @@ import type { Figure } from "./answers.ts";
 type Metric = {
   /** What it says, as a scraper shows it. */
   help: string;
-  /** The one label it has. */
-  label?: "job" | "status" | "flag" | "log" | "status_code" | "source";
+  /** The one label it has; not job or instance, which Prometheus gives every figure itself. */
+  label?: "name" | "status" | "flag" | "log" | "status_code" | "source";
 };
 
 /** Every figure of the SQL function `api.list_metrics`. All are gauges; docs/operations.md says what to be alarmed by. */
@@ -20,12 +20,12 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   },
   webhooks_failing: { help: "Enabled endpoints whose last five attempts failed" },
   webhook_secrets_unreadable: { help: "Of these, endpoints whose secret cannot be decrypted, so that nothing is sent" },
-  job_age_seconds: { help: "Time since the job last completed; +Inf if it never did", label: "job" },
-  job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "job" },
-  job_duration_seconds: { help: "How long its last run took", label: "job" },
+  job_age_seconds: { help: "Time since the job last completed; +Inf if it never did", label: "name" },
+  job_ok: { help: "Whether its last run was without a problem: 1 or 0", label: "name" },
+  job_duration_seconds: { help: "How long its last run took", label: "name" },
   jobs_failing: {
     help: "Jobs that failed three times in a row: of the service, or for one client alone",
-    label: "job",
+    label: "name",
   },
   register_failures: { help: "Questions of the last hour that the EAN register did not answer, counted up to 10000" },
   register_lookups_failed: { help: "Drafts whose address could not be looked up yet, counted up to 10000" },

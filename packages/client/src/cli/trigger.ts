@@ -125,7 +125,7 @@ export async function trigger(type: string | undefined, access: Access): Promise
         ? `there is no type ${type}; trigger --list names each type`
         : log === "/v1/events"
           ? `${type} is in the log of a partner: add --log partner`
-          : `${type} is in the log of a CPO client: add --client-id`,
+          : `${type} is in the log of a CPO client: set CLIENT_ID and CLIENT_SECRET`,
     );
   }
   if (typeof way === "string") throw new UsageError(`the sandbox cannot produce ${type} on request. ${way}.`);

@@ -120,7 +120,7 @@ const table = {
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
-    detail: "Use a credential with the scope that required_scope names.",
+    detail: "Use a credential with the scope that required_scope names; partner_api_key is a partner's key.",
     fields: ["required_scope"],
   },
 
@@ -158,7 +158,8 @@ const table = {
   },
   customer_not_found: {
     status: 404,
-    detail: "You brought no customer with that customer_ref or account id; see GET /partner/customers.",
+    detail:
+      "This partner has no customer with that customer_ref or account id; see GET /partner/customers, or GET /v1/accounts.",
     fields: ["step"],
   },
   draft_not_found: {

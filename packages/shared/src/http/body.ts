@@ -20,7 +20,7 @@ const CHUNK = 64 * 1024;
  */
 async function consume(request: Request, max: number, take: (chunk: Uint8Array, last: boolean) => void): Promise<void> {
   const declared = Number(request.headers.get("content-length"));
-  if (declared > max) throw new ApiError("payload_too_large");
+  if (declared > max) throw tooLarge(max);
   if (!request.body) return;
   const source = sourceOf(request.body, declared > 0 ? Math.min(declared, CHUNK) : CHUNK);
   let late = false;
@@ -36,7 +36,7 @@ async function consume(request: Request, max: number, take: (chunk: Uint8Array, 
       if (late) throw new ApiError("request_timeout");
       if (!chunk) return;
       size += chunk.byteLength;
-      if (size > max) throw new ApiError("payload_too_large");
+      if (size > max) throw tooLarge(max);
       // the server enforces Content-Length (RFC 9112 section 6.3), so we need not read the end
       const last = size === declared;
       take(chunk, last);
@@ -48,6 +48,9 @@ async function consume(request: Request, max: number, take: (chunk: Uint8Array, 
     source.cancel().catch(() => {});
   }
 }
+
+const tooLarge = (max: number) =>
+  new ApiError("payload_too_large", { detail: `The body may have ${Math.floor(max / 1024)} KiB at most. Send less.` });
 
 /** `read` gives the next chunk, or undefined at the end. */
 type Source = { read(): Promise<Uint8Array | undefined>; cancel(): Promise<void> };

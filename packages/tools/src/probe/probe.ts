@@ -9,7 +9,7 @@ export const PROBE = {
   ere_probe_seconds: "How long the step took",
   ere_probe_time_seconds: "When the probe last ran",
   ere_certificate_seconds: "How long the certificate of the host is valid",
-  ere_backup_age_seconds: "Age of the last backup, by the platform's Management API",
+  ere_backup_time_seconds: "When the last backup was made, by the platform's Management API",
 } as const;
 
 type Env = Record<string, string | undefined>;
@@ -55,8 +55,6 @@ export async function probe(env: Env, functions: readonly string[]): Promise<Sam
     // a host that cannot be asked has no figure; its steps failed
     if (seconds !== undefined) samples.push({ name: "ere_certificate_seconds", label: ["host", host], value: seconds });
   }
-  const backup = await lastBackup(env);
-  if (backup !== undefined) samples.push({ name: "ere_backup_age_seconds", value: Date.now() / 1000 - backup });
   return [...samples, { name: "ere_probe_time_seconds", value: Date.now() / 1000 }];
 }
 
@@ -85,9 +83,9 @@ type Backups = {
   physical_backup_data?: { latest_physical_backup_date_unix?: number } | null;
 };
 
-/** When the last backup was made, in Unix seconds; 0 if there is none. Undefined without an access token. */
-async function lastBackup({ SUPABASE_ACCESS_TOKEN, PROJECT_REF, SUPABASE_API_URL = API }: Env) {
-  if (!SUPABASE_ACCESS_TOKEN || !PROJECT_REF) return undefined;
+/** When the last backup was made, in Unix seconds; 0 if there is none. Undefined if the platform does not say. */
+export async function lastBackup(env: Env): Promise<Sample[] | undefined> {
+  const { SUPABASE_ACCESS_TOKEN, PROJECT_REF, SUPABASE_API_URL = API } = env;
   const answer = await fetch(`${SUPABASE_API_URL}/v1/projects/${PROJECT_REF}/database/backups`, {
     headers: { Authorization: `Bearer ${SUPABASE_ACCESS_TOKEN}` },
     signal: AbortSignal.timeout(PATIENCE_MS),
@@ -99,7 +97,8 @@ async function lastBackup({ SUPABASE_ACCESS_TOKEN, PROJECT_REF, SUPABASE_API_URL
   const made = (answer.backups ?? [])
     .filter(({ status }) => status === "COMPLETED")
     .map(({ inserted_at }) => Date.parse(inserted_at) / 1000);
-  return Math.max(0, answer.physical_backup_data?.latest_physical_backup_date_unix ?? 0, ...made);
+  const latest = Math.max(0, answer.physical_backup_data?.latest_physical_backup_date_unix ?? 0, ...made);
+  return [{ name: "ere_backup_time_seconds", value: latest }];
 }
 
 /** Prometheus text exposition format, version 0.0.4. */

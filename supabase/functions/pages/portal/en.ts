@@ -119,7 +119,8 @@ export const en: PortalWords = {
     months_title: "Charged by your customers by month, in kWh",
     months_description: (total, most) => `${total} kWh in total, the most in ${most}.`,
     counting: "We are counting your figures for the first time. Come back in a minute.",
-    no_months: "We know of no charging session of your current customers yet.",
+    no_months:
+      "We know of no charging session of your current customers yet. What your own software delivers is in Settings, under API clients.",
     table: "Charged by month",
     month: "Month",
     kwh: "kWh",

@@ -128,7 +128,8 @@ export const nl = {
     months_title: "Geladen door uw klanten per maand, in kWh",
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
     counting: "Wij tellen uw cijfers voor het eerst. Kom over een minuut terug.",
-    no_months: "Wij weten nog van geen laadbeurt van uw huidige klanten.",
+    no_months:
+      "Wij weten nog van geen laadbeurt van uw huidige klanten. Wat uw eigen software aanlevert, staat bij Instellingen, onder API-clients.",
     table: "Geladen per maand",
     month: "Maand",
     kwh: "kWh",

@@ -4,7 +4,7 @@ import type { customer as customerNl, customers as customersNl } from "./nl.ts";
 export const customers: typeof customersNl = {
   title: "Customers",
   lead: "The customers who came to us through you. You also see who they are if you signed them up or invited them yourself.",
-  none: "You have no customers yet. A customer is listed here once they have signed the mandate.",
+  none: "You have no customers here yet. A customer you sign up is listed once they have signed the mandate. Customers that your own software delivers are in Settings, under API clients.",
   all: "All",
   status: "Status",
   since: (month) => `customer since ${month}`,

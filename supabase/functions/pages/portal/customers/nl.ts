@@ -2,7 +2,7 @@
 export const customers = {
   title: "Klanten",
   lead: "De klanten die via u bij ons kwamen. Van klanten die u zelf heeft aangemeld of uitgenodigd, ziet u ook wie het zijn.",
-  none: "U heeft nog geen klanten. Een klant komt hier te staan zodra die de machtiging heeft getekend.",
+  none: "U heeft hier nog geen klanten. Een klant die u aanmeldt, komt hier te staan zodra die de machtiging heeft getekend. Klanten die uw eigen software aanlevert, staan bij Instellingen, onder API-clients.",
   all: "Alle",
   status: "Stand",
   since: (month: string) => `klant sinds ${month}`,
