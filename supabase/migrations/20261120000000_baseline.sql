@@ -11273,7 +11273,8 @@ begin
      select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'),
                      sum(coalesce(h.power_kw, 50))) as kw,
             max(case h.status when 'active' then 'infinity'
-                     else h.removed_at end) filter (where h.mid_eligible) as mid_until
+                     -- without a span the next registration has its time
+                     else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
    cross join lateral (
@@ -23415,22 +23416,30 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
--- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
-create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+-- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
+create function private.still_booked(charger uuid, since timestamptz, until timestamptz)
+  returns setof core.replaced_charging_sessions
 language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
     join core.charging_sessions o on o.id = r.session_id
-   where r.partner_id = private.partner_id() and r.charger_id = s.charger_id and r.session_id <> s.id
-     and r.started_at > s.busy_from - interval '31 days' and r.started_at < s.ended_at and r.ended_at > s.busy_from
-     and r.month <> s.month and r.flags = '{}' and 'after_lock' = any (o.flags)
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector)
+   where r.charger_id = charger and r.started_at < until and r.ended_at > since
+     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
      -- what it said before that was never booked
      and not exists (select from core.replaced_charging_sessions l
                       where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
      and exists (select from core.delivered_months d
                   where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
                     and d.locked);
+end;
+
+-- What is booked so in another month at the time of a session.
+create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+language sql stable
+begin atomic
+  select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
+   where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
+     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
@@ -23473,7 +23482,7 @@ declare
   sockets int;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
-  -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+  -- duplicate stays one where its energy or an EVSE is corrected: else 10 and then 10.5 kWh are 20.5.
   if exists (
     select from (
       -- more than 300 that begin within ten minutes are no charges
@@ -23484,10 +23493,11 @@ begin
        order by near.started_at limit 300) o
      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
+       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)))::int
+           + private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)::int
+           + ('duplicate' = any (s.flags))::int >= 2
        -- short sessions of one source may follow each other so closely
-       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-       and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
+       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at))
   then
     beside := '{duplicate}';
   end if;
@@ -23984,10 +23994,8 @@ begin
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
            case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
            (b.old).wh, (b.old).flags, (b.old).received_at
-      from beside b
-     where b.outcome = 'updated' and (b.old).ended_at is not null
-       and ((b.old).connector, (b.old).started_at, (b.old).ended_at, (b.old).wh)
-           is distinct from (b.connector, b.started_at, b.ended_at, b.wh)
+      -- also where only a flag or a reading changed: it may be booked
+      from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
@@ -25609,15 +25617,16 @@ return (select case
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
-    -- what was booked before it was withdrawn or released is its energy too
+    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0),
+    -- what was booked before it was released is its energy too
     (select min(s.started_at) from core.charging_sessions s
        join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
                                    and d.period = s.month
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and s.flags && '{withdrawn,other_registration}' and d.locked)))) b (began));
+        and 'other_registration' = any (s.flags) and d.locked)))) b (began));
 
-create function private.succeed_charger(brand text, serial_number text, only_own boolean default false)
-  returns tstzrange
+create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
+                                        account uuid default null) returns tstzrange
 language plpgsql security definer
 as $$
 declare
@@ -25627,6 +25636,7 @@ begin
   perform from core.chargers h
     where h.brand = succeed_charger.brand
       and (h.serial_number = succeed_charger.serial_number
+           or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
            or not only_own and (h.booted_as = succeed_charger.serial_number
                                 or h.booted_before @> array[succeed_charger.serial_number]))
       and h.status = 'removed'
@@ -25635,6 +25645,7 @@ begin
     select h from core.chargers h
      where h.brand = succeed_charger.brand
        and (h.serial_number = succeed_charger.serial_number
+            or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
        and h.status = 'removed');
@@ -25657,10 +25668,11 @@ begin
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');
 end $$;
-comment on function private.succeed_charger(text, text, boolean) is
+comment on function private.succeed_charger(text, text, boolean, uuid) is
   'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
   'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Definer, because these may be of any tenant; the answer does not tell whose.';
+  'booted as that number. Without a number the former ones are those of the account that had none either. Definer, '
+  'because these may be of any tenant; the answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -28867,7 +28879,7 @@ begin
   active := private.require_charger_room(account, null);
   perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
-  former := private.succeed_charger(model.brand, serial);
+  former := private.succeed_charger(model.brand, serial, account => account);
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,

@@ -493,6 +493,17 @@ describe("§2 a session and its charger's names", () => {
     expect(await months()).toEqual(["2026-03 11 2", "2027-02 0.5 1"]);
   });
 
+  test("attack: a charger without a serial number that is registered again counts a charge once", async () => {
+    account = await createAccount(world);
+    const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
+    const before = await register({ serial_number: undefined });
+    await deliver([by(before)]);
+    await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    const after = await register({ serial_number: undefined });
+    expect(await deliver([by(after)])).toMatchObject({ results: [{ flags: ["other_registration"] }] });
+    expect(await months()).toEqual(["2026-03 5 1"]);
+  });
+
   test("attack: a charge told by the new id first, and then by the former one, counts once; at another client too", async () => {
     const serial_number = `twice${count}`;
     const before = await register({ serial_number });
@@ -579,6 +590,21 @@ describe("§2 a session and its charger's names", () => {
       await deliverMonth({ period: "2026-04", total_kwh: 100, session_count: 1 });
       await world.post("/v1/chargers:remove", { charger_id: typed }, token);
       expect(await elsewhere(`typed${count - 1}`, { ...at(11) })).toMatchObject(other);
+    });
+
+    test.each([
+      ["nothing", { kwh: 0 }],
+      ["more than it can give", { kwh: 5000 }],
+      ["readings that disagree", { meter_start_kwh: 1, meter_end_kwh: 200 }],
+    ])("one whose sessions were corrected to %s is the former registration's", async (_, change) => {
+      const serial_number = `corrected${count}`;
+      const id = await register({ serial_number });
+      const told = session({ charger_id: id, external_ref: undefined, ...at(11) });
+      await deliver([told]);
+      await lock("2026-03-01");
+      await deliver([{ ...told, ...change }]);
+      await world.post("/v1/chargers:remove", { charger_id: id }, token);
+      expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
     });
 
     test("a late end over a booked charge comes after it", async () => {

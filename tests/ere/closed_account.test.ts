@@ -39,8 +39,12 @@ async function booked() {
 }
 
 test("contract §3 the months before the end of an account are booked, with the charger that stood there; those after it are not", async () => {
-  const [leaver, remover] = [await addChargingPerson(world), await addChargingPerson(world)];
-  for (const person of [leaver, remover]) {
+  const [leaver, remover, former] = [
+    await addChargingPerson(world),
+    await addChargingPerson(world),
+    await addChargingPerson(world),
+  ];
+  for (const person of [leaver, remover, former]) {
     await person.charge("2026-05", 50_000);
     await person.charge("2026-06", 40_000);
   }
@@ -53,6 +57,11 @@ test("contract §3 the months before the end of an account are booked, with the 
   const { id } = await world.row("select id from core.chargers where user_id = $1", remover.id);
   expect(JSON.parse(await as(remover, "remove_own_charger", { id }))).toEqual({ removed: true });
   await world.freeze("2026-08-15T12:00:00Z");
+  // whose time another registration of the charger has
+  await world.row(
+    "update core.chargers set status = 'removed', removed_at = private.now(), counts_until = '-infinity' where user_id = $1",
+    former.id,
+  );
   // as if it had gone in May: June is none of its months
   await world.row("update core.chargers set removed_at = '2026-05-31T21:59:59Z' where id = $1", id);
 
@@ -63,6 +72,7 @@ test("contract §3 the months before the end of an account are booked, with the 
     ["2026-06", "40.000"],
   ]);
   expect(of(remover).map(({ period }) => period)).toEqual(["2026-05"]);
+  expect(of(former)).toEqual([]);
   const evidence = await world.row(
     "select charger_brand, charger_serial from core.booking_rows where account_id = $1 limit 1",
     leaver.account_id,

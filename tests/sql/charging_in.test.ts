@@ -234,6 +234,13 @@ describe("§1 two tellings of one charge", () => {
     expect(await totals()).toEqual(["2026-03 0.5"]);
   });
 
+  test("attack: a duplicate whose twin names another EVSE later stays out", async () => {
+    await deliver(session());
+    await deliver(session({ source: "ocpi", external_id: "NL-TNM:8", evse_no: 2 }));
+    expect(await deliver(session({ evse_no: 1 }))).toMatchObject([{ status: "updated", flags: [] }]);
+    expect(await totals()).toEqual(["2026-03 5"]);
+  });
+
   test("a credited CDR stays credited, however often it is read", async () => {
     const cdr = session({ source: "ocpi", external_id: "NL-TNM:2" });
     const [stored] = await deliver(cdr);
@@ -707,8 +714,12 @@ describe("§1 what is kept of a source has a quota a day", () => {
 });
 
 describe("§1 taken back after its month was booked", () => {
-  const lock = () =>
-    world.row("update core.delivered_months set status = 'submitted' where connection_id = $1", account.connection_id);
+  const lock = (until = "2027-01-01") =>
+    world.row(
+      "update core.delivered_months set status = 'submitted' where connection_id = $1 and period < $2",
+      account.connection_id,
+      until,
+    );
   const flagsOf = async (id = "s1") =>
     (await rows("select flags from core.charging_sessions where charger_id = $1 and external_id = $2", charger, id))[0]
       .flags;
@@ -735,6 +746,7 @@ describe("§1 taken back after its month was booked", () => {
     ["withdrawn", (id?: string) => withdraw(id)],
     ["corrected to a minute", () => deliver(night({ ended_at: "2026-03-31T20:01:00Z", wh: 100 }))],
     ["corrected to another EVSE", () => deliver(night({ connector: 2 }))],
+    ["told with readings that disagree", () => deliver(night({ meter_start_wh: 1000, meter_end_wh: 200_000 }))],
   ])(
     "attack: booked, %s, and told again by another id in the next month, a charge counts there once its month opens",
     async (_what, change) => {
@@ -757,6 +769,18 @@ describe("§1 taken back after its month was booked", () => {
       expect(await flagsOf("again")).toEqual([]);
     },
   );
+
+  test("attack: who was taken back and comes again counts in no month beside what is booked and got readings since", async () => {
+    await signMandate(world, account.account_id);
+    const april = night({ external_id: "april", started_at: "2026-03-31T22:00:01Z" });
+    const [first] = await deliver(april);
+    await deliver(night());
+    await withdraw(first?.session_id);
+    await lock("2026-04-01");
+    await deliver(night({ meter_start_wh: 1000, meter_end_wh: 6000 }));
+    expect(await deliver(april)).toMatchObject([{ flags: ["overlapping"] }]);
+    expect(await totals()).toEqual(["2026-03 5", "2026-04 0"]);
+  });
 });
 
 test("§1 each change of a session, or of its flags, is one row for the client's cursor, numbered once committed", async () => {

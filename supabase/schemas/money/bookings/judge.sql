@@ -96,7 +96,8 @@ begin
      select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'),
                      sum(coalesce(h.power_kw, 50))) as kw,
             max(case h.status when 'active' then 'infinity'
-                     else h.removed_at end) filter (where h.mid_eligible) as mid_until
+                     -- without a span the next registration has its time
+                     else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
        from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
    cross join lateral unnest(q.months) m
    cross join lateral (

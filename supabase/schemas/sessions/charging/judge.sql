@@ -57,22 +57,30 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
--- What is booked in another month at this time, and was corrected or withdrawn since: it stands until its month opens.
-create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+-- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
+create function private.still_booked(charger uuid, since timestamptz, until timestamptz)
+  returns setof core.replaced_charging_sessions
 language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
     join core.charging_sessions o on o.id = r.session_id
-   where r.partner_id = private.partner_id() and r.charger_id = s.charger_id and r.session_id <> s.id
-     and r.started_at > s.busy_from - interval '31 days' and r.started_at < s.ended_at and r.ended_at > s.busy_from
-     and r.month <> s.month and r.flags = '{}' and 'after_lock' = any (o.flags)
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector)
+   where r.charger_id = charger and r.started_at < until and r.ended_at > since
+     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
      -- what it said before that was never booked
      and not exists (select from core.replaced_charging_sessions l
                       where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
      and exists (select from core.delivered_months d
                   where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
                     and d.locked);
+end;
+
+-- What is booked so in another month at the time of a session.
+create function private.booked_before(s core.charging_sessions) returns setof core.replaced_charging_sessions
+language sql stable
+begin atomic
+  select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
+   where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
+     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
@@ -115,7 +123,7 @@ declare
   sockets int;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
-  -- duplicate stays one whatever its energy becomes: else 10 and then 10.5 kWh are 20.5.
+  -- duplicate stays one where its energy or an EVSE is corrected: else 10 and then 10.5 kWh are 20.5.
   if exists (
     select from (
       -- more than 300 that begin within ten minutes are no charges
@@ -126,10 +134,11 @@ begin
        order by near.started_at limit 300) o
      where o.arrival < s.arrival and o.flags <@ '{overlapping,duplicate,beyond_capacity,after_lock}'
        and abs(extract(epoch from o.ended_at - s.ended_at)) <= 300
-       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)) or 'duplicate' = any (s.flags))
+       and (abs(o.wh - s.wh) <= greatest(100, 0.01 * greatest(o.wh, s.wh)))::int
+           + private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)::int
+           + ('duplicate' = any (s.flags))::int >= 2
        -- short sessions of one source may follow each other so closely
-       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at)
-       and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
+       and (o.source <> s.source or o.started_at < s.ended_at and o.ended_at > s.started_at))
   then
     beside := '{duplicate}';
   end if;

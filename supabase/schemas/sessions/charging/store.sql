@@ -210,10 +210,8 @@ begin
     select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
            case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
            (b.old).wh, (b.old).flags, (b.old).received_at
-      from beside b
-     where b.outcome = 'updated' and (b.old).ended_at is not null
-       and ((b.old).connector, (b.old).started_at, (b.old).ended_at, (b.old).wh)
-           is distinct from (b.connector, b.started_at, b.ended_at, b.wh)
+      -- also where only a flag or a reading changed: it may be booked
+      from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
