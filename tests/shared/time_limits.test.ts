@@ -157,6 +157,24 @@ test("contract §9 attack: six slow requests of one client take one connection o
   await db.end();
 });
 
+test.each([
+  ["a caller", (client_id: string) => ({ client_id })],
+  ["a ticket", (client_id: string) => ({ credential: { kind: "cpo", client_id } })],
+])("contract §9 attack: writes of one client, of %s, leave a place for another's", async (_, who) => {
+  await world.database.admin.query(
+    `create or replace function api.store_soon(caller jsonb, seconds jsonb) returns json language plpgsql as $$
+     begin perform pg_sleep((seconds ->> 'seconds')::numeric); return '1'; end $$;
+     grant execute on function api.store_soon(jsonb, jsonb) to edge`,
+  );
+  const db = connect(world.database.url("edge"), QUICK);
+  const answered: string[] = [];
+  const ask = (client: string, seconds: number) =>
+    db.call("store_soon", who(client), { seconds }).then(() => answered.push(client));
+  await Promise.all([...Array.from({ length: 6 }, () => ask("busy", 0.4)), ask("other", 0)]);
+  expect(answered).toEqual(["other", ...Array(6).fill("busy")]);
+  await db.end();
+});
+
 test("contract §9 attack: all clients of a partner leave one connection of a process to others", async () => {
   const db = connect(world.database.url("edge_slow"), SLOW);
   const answered: string[] = [];

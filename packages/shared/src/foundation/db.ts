@@ -125,6 +125,14 @@ function placesFor(most: number, wait_ms: number) {
   };
 }
 
+/** Whose write it is, of a caller or a ticket; none for the gateway and the worker. */
+function writerOf(who: object | null | undefined): string | undefined {
+  const { credential, ...caller } = { ...who } as Partial<Ticket>;
+  const { user_id, client_id, key_hash, token_hash, token_hashes } = (credential ?? caller) as Record<string, string>;
+  const own = user_id ?? client_id ?? key_hash ?? token_hash ?? token_hashes;
+  return own && String(own);
+}
+
 /**
  * The turns of slow statements: one at a time of a client, or else of a person or partner, and of all clients of a partner together one
  * less than there are connections. The worker takes none.
@@ -177,7 +185,10 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
   };
 
   // writes that wait for a lock leave a connection to what only reads; slow ones wait a second at most
-  const writes = placesFor(limits.max > 2 && !limits.turn_ms ? limits.max - 1 : limits.max, PLACE_MS);
+  const most = limits.max > 2 && !limits.turn_ms ? limits.max - 1 : limits.max;
+  const writes = placesFor(most, PLACE_MS);
+  // those of one client or person leave one of these to others
+  const ownWrites = placesFor(Math.max(1, most - 1), PLACE_MS);
   const takeTurns = turnsOf(limits);
 
   /** As `pool.query`, which however closes the connection after any error: a refusal would cost the next request a new one. */
@@ -223,7 +234,11 @@ export function connect(connectionString: string, limits: Limits = QUICK, onOutb
     const leave: (() => void)[] = [];
     try {
       leave.push(...(await takeTurns(args[0])));
-      if (!READS.test(name)) leave.push(await writes.enter());
+      if (!READS.test(name)) {
+        const own = writerOf(args[0]);
+        if (own) leave.push(await ownWrites.enter(own));
+        leave.push(await writes.enter());
+      }
       const { rows } = await repeated(() => query<Row>(text, values, until));
       return rows[0] as Row; // a select without from has one
     } catch (error) {
