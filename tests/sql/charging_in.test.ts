@@ -536,7 +536,7 @@ describe("§1 a session whose charger nobody knows", () => {
     expect(await totals()).toEqual(["2026-03 2"]);
   });
 
-  test("attack: of 1,001 with one name a thousand are stored when it is given, and the last one by the worker", async () => {
+  test("attack: of 1,002 with one name a thousand are stored when it is given, and the last ones by the worker", async () => {
     const [one] = [unknown({ source: "file", external_id: null, external_ref: undefined })];
     await rows(
       `insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason)
@@ -544,7 +544,7 @@ describe("§1 a session whose charger nobody knows", () => {
               $3::jsonb || jsonb_build_object('source', 'api', 'external_id', 'many-' || n,
                 'started_at', timestamptz '2026-02-01Z' + n * interval '20 minutes',
                 'ended_at', timestamptz '2026-02-01Z' + n * interval '20 minutes' + interval '10 minutes'), 'unknown_charger'
-         from generate_series(1, 1001) n`,
+         from generate_series(1, 1002) n`,
       world.partnerA.id,
       owner,
       { ...one, external_ref: "MANY" },
@@ -555,6 +555,10 @@ describe("§1 a session whose charger nobody knows", () => {
     expect(await acting("select private.store_parked($1, $2) as answer", owner, given?.told)).toEqual([
       { answer: 1000 },
     ]);
+    expect(await many()).toBe(2);
+    // as if it were one of more than 10,000
+    await rows("update core.parked_charging set retry_at = null where external_id = 'many-1002'");
+    expect(await runDueJobs(world)).toMatchObject({ parked_stored: 1 });
     expect(await many()).toBe(1);
     expect(await runDueJobs(world)).toMatchObject({ parked_stored: 1 });
     expect(await many()).toBe(0);

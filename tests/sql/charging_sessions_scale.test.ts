@@ -87,3 +87,24 @@ test("§8 2,000 pieces of one charge, in one day, take no longer than a statemen
     for (const { ms } of [first, corrected]) expect(ms).toBeLessThan(30 * apart.ms);
   }
 });
+
+test("§8 attack: 3,000 charges that one charger began today do not hold the job that gives up charges", async () => {
+  await world.row(
+    `with began as (
+       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, is_over, created_at)
+       select h.partner_id, h.id, h.owner_id, 1, m.at, 'charger', true, m.at
+         from core.chargers h, generate_series(1, 3000) n, private.now() p (now),
+              lateral (select p.now - interval '1 day' + n * interval '1 second') m (at)
+        where h.id = $1 returning *)
+     insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, wh, status, received_at)
+     select b.partner_id, b.charger_id, private.session_id(b.charger_id, 'ocpp', '1.6:' || b.id), b.owner_id, 'ocpp',
+            '1.6:' || b.id, b.first_at, b.first_at, 0, 'charging', b.created_at from began b`,
+    await addOldCharger(),
+  );
+  const givenUp = async () => (await world.row("select private.give_up_charges() as n")).n;
+  const begun = performance.now();
+  expect(await givenUp()).toBe(0);
+  expect(performance.now() - begun).toBeLessThan(2000);
+  await world.row("update core.ocpp_transactions set created_at = created_at - interval '2 days'");
+  expect(await givenUp()).toBe(2999);
+});

@@ -13,18 +13,20 @@ comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
   'from being used.';
 
-create function private.parked_by_name(owner uuid, wanted text[], size int) returns uuid[]
+create function private.parked_by_name(owner uuid, wanted text[], size int, not_due boolean default false)
+  returns uuid[]
 language plpgsql stable security definer
 as $$
 begin
   return array(
     select p.id from core.parked_charging p
      where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
+       and (not not_due or p.retry_at is null)
      order by p.received_at, p.id limit size);
 end $$;
-comment on function private.parked_by_name(uuid, text[], int) is
-  'The parked sessions of a client with one of these names, oldest first. Definer, because row-level security keeps '
-  'the index on names from being used.';
+comment on function private.parked_by_name(uuid, text[], int, boolean) is
+  'The parked sessions of a client with one of these names, or those of them that are not due, oldest first. Definer, '
+  'because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint
 language plpgsql stable security definer
@@ -298,7 +300,8 @@ begin
   return coalesce(cardinality(gone), 0);
 end $$;
 
--- Stores the parked sessions with one of these names, kind:value: a thousand now, the rest by the worker.
+-- Stores the parked sessions with one of these names, kind:value: a thousand now, the rest by the worker. 10,000 are
+-- due at once: of 200,000 the mark alone takes longer than a statement may. The worker marks the next ones.
 create function private.store_parked(owner uuid, wanted text[]) returns int
 language plpgsql
 as $$
@@ -307,7 +310,7 @@ declare
 begin
   if cardinality(chosen) > 1000 then
     update core.parked_charging p set retry_at = private.now()
-     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, wanted, 200000));
+     where p.partner_id = private.partner_id() and p.id = any (private.parked_by_name(owner, wanted, 10000));
   end if;
   return private.retry_parked(owner, chosen[:1000]);
 end $$;
@@ -337,15 +340,25 @@ create function private.retry_due_parked(partner uuid, owner uuid) returns bigin
 language plpgsql
 as $$
 declare
+  chosen uuid[];
+  told   text[];
   stored bigint;
 begin
   -- the client itself may hold its names; others wait for no more than a second of it
   perform set_config('lock_timeout', '1s', true), private.set_tenant_and_see_all(partner);
-  stored := private.retry_parked(owner, array(
+  chosen := array(
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
        and p.reason <> 'unreadable'
-     order by p.retry_at limit 1000));
+     order by p.retry_at limit 1000);
+  told := array(select distinct n from core.parked_charging p cross join unnest(p.names) n
+                 where p.partner_id = partner and p.id = any (chosen));
+  stored := private.retry_parked(owner, chosen);
+  -- others of their names may be stored too
+  if stored > 0 then
+    update core.parked_charging p set retry_at = private.now()
+     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, not_due => true));
+  end if;
   perform private.set_tenant(null);
   return stored;
 end $$;

@@ -948,12 +948,13 @@ begin
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
-           where t.ended_at is null and exists (
+           -- first by its own age: else each of thousands that began since is compared with all of them
+           where t.ended_at is null and t.created_at < private.now() - interval '48 hours' and exists (
              select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
    where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
   return given_up;
 end $$;
 comment on function private.give_up_charges() is
-  'Flags a running session without a reading as no_end once another has begun at its connector 48 hours ago. Its stop '
-  'replaces that if it comes after all. Definer, because it looks at every tenant.';
+  'Flags a running session without a reading as no_end once it and another at its connector were told 48 hours ago. '
+  'Its stop replaces that if it comes after all. Definer, because it looks at every tenant.';
