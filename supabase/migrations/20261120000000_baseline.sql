@@ -23702,9 +23702,9 @@ begin
   return touched;
 end $$;
 
--- supabase/schemas/sessions/charging/read.sql
+-- supabase/schemas/sessions/charging/store.sql
 
--- Reads sessions item by item.
+-- Charging sessions: one function stores them, from any source, and adds up the months in the same transaction.
 
 -- The id of a session, by which it is known: an RFC 9562 UUID of version 8, of the SHA-256 of charger, source and
 -- external id.
@@ -23779,10 +23779,6 @@ begin atomic
          coalesce(i.parked_at, private.now())
     from item i;
 end;
-
--- supabase/schemas/sessions/charging/store.sql
-
--- Charging sessions: one function stores them, from any source, and adds up the months in the same transaction.
 
 -- The flags that other sessions and locks give; the rest a session has by its own words and its charger.
 create function private.own_flags(flags text[]) returns text[]

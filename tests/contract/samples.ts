@@ -4,12 +4,12 @@ import { decodeJwt } from "jose";
 import { newSecret } from "#shared/auth/tokens.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
-import { type Routed, serve } from "#shared/http/serve.ts";
-import { surface as workerSurface } from "../../supabase/functions/worker/app.ts";
+import type { Routed } from "#shared/http/serve.ts";
 import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
 import { BASE_URL } from "../harness/environment.ts";
+import { runOnKick } from "../harness/kicked.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { accountBody, createAccount, newEan, type Partner, type User } from "../harness/people.ts";
 import type { Sent } from "../harness/world.ts";
@@ -210,17 +210,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     for (const verb of ["update", "disable", "revoke"])
       await addWebhook(tenant, owner, "infinity", `${verb}${name}Webhook`);
   }
-  const worker = serve(workerSurface, world.environment);
-  const { WORKER_SECRET } = world.environment.config;
-  world.environment.kick = () =>
-    world.environment.waitUntil(
-      worker.fetch(
-        new Request("http://api.test/worker/kick", {
-          method: "POST",
-          headers: { authorization: `Bearer ${WORKER_SECRET}` },
-        }),
-      ),
-    );
+  runOnKick(world);
 
   const customer = played.body.account_id;
   const mailed = newEmail();

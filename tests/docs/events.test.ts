@@ -1,14 +1,13 @@
 // The receiver of docs/events.md, run as it is written there.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { freePort } from "#local/postgres.ts";
-import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
+import { addEndpoint } from "../events/receiver.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 const page = readFileSync(join(ROOT, "docs/events.md"), "utf8");
@@ -32,9 +31,7 @@ test("§6 the receiver of the guide, fifteen lines, takes what is sent and refus
   writeFileSync(join(folder, "receiver.mjs"), program);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}/`;
-  const id = randomUUID();
-  const secret = newWebhookSecret();
-  const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, secret);
+  const { secret } = await addEndpoint(world, url);
   receiver = spawn(process.execPath, [join(folder, "receiver.mjs")], {
     env: { PATH: process.env.PATH, PORT: String(port), WEBHOOK_SECRET: secret },
     stdio: ["ignore", "pipe", "inherit"],
@@ -46,15 +43,6 @@ test("§6 the receiver of the guide, fifteen lines, takes what is sent and refus
   const forged = () => fetch(url, { method: "POST", body: "{}" }).then((response) => response.status);
   await expect.poll(() => forged().catch(() => null)).toBe(400);
 
-  await world.row(
-    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
-     values ($1, $2, $1, $3, $4, $5, 0)`,
-    world.partnerA.id,
-    id,
-    url,
-    ciphertext,
-    key_id,
-  );
   await world.row(
     "select private.append_event($1, $1, 'draft.active', gen_random_uuid(), '{\"status\": \"active\"}')",
     world.partnerA.id,

@@ -33,6 +33,14 @@ describe("contract §3 statements", () => {
     return batch_id;
   };
 
+  /** The months, the rest and the amount of each. */
+  const linesOn = async (account_id: string) =>
+    (await statementsOf(world, account_id)).map(({ content }) => [
+      content.rows.map(({ period, net }) => `${period} ${net}`),
+      content.other,
+      content.amount,
+    ]);
+
   test("each payout to a customer has one, of what it paid and nothing else; the rows come to the amount", async () => {
     const [customer] = await world.sold([10]);
     if (!customer) throw new Error("nobody was paid");
@@ -167,12 +175,7 @@ describe("contract §3 statements", () => {
     expect((await world.anna(["payout", "settle", "--failed", line?.line_id ?? ""])).err).toBe("");
     await world.setIban(customer, "NL20INGB0001234567");
     await pay();
-    const statements = (await statementsOf(world, customer.account_id)).map(({ content }) => [
-      content.rows.map(({ period, net }) => `${period} ${net}`),
-      content.other,
-      content.amount,
-    ]);
-    expect(statements).toEqual([
+    expect(await linesOn(customer.account_id)).toEqual([
       [["2026-05 80.00"], "0.00", "80.00"],
       [["2026-04 40.00"], "0.00", "40.00"],
     ]);
@@ -194,12 +197,7 @@ describe("contract §3 statements", () => {
     expect((await world.anna(["payout", "settle", "--failed", line?.line_id ?? ""])).err).toBe("");
     await world.setIban(customer, "NL20INGB0001234567");
     await pay();
-    const statements = (await statementsOf(world, customer.account_id)).map(({ content }) => [
-      content.rows.map(({ period, net }) => `${period} ${net}`),
-      content.other,
-      content.amount,
-    ]);
-    expect(statements).toEqual([
+    expect(await linesOn(customer.account_id)).toEqual([
       [["2026-05 80.00"], "-40.00", "40.00"],
       [[], "40.00", "40.00"],
     ]);

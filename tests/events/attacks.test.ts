@@ -1,12 +1,10 @@
 // What an endpoint of one integrator costs the others, and what is sent to whom nothing is shown any more.
 
-import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { deliverWebhooks } from "../../supabase/functions/worker/webhooks.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
 import { readLog } from "./log.ts";
-import { type Receiver, startReceiver } from "./receiver.ts";
+import { addEndpoint, type Receiver, startReceiver } from "./receiver.ts";
 
 const START = "2026-06-15T12:00:00Z";
 const later = (seconds: number) => new Date(Date.parse(START) + seconds * 1000).toISOString();
@@ -29,26 +27,8 @@ afterEach(() => receiver.close());
 
 /** A partner's own log, or that of a client of its. */
 type Log = { partner?: string; owner?: string };
-async function endpoint({
-  partner = world.partnerA.id,
-  owner = partner,
-  types = null,
-}: Log & { types?: string[] | null } = {}): Promise<string> {
-  const id = randomUUID();
-  const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, newWebhookSecret());
-  await world.row(
-    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
-     values ($1, $2, $3, $4, $5, $6, $7, 0)`,
-    partner,
-    id,
-    owner,
-    receiver.url,
-    types,
-    ciphertext,
-    key_id,
-  );
-  return id;
-}
+const endpoint = async (options: Log & { types?: string[] | null } = {}) =>
+  (await addEndpoint(world, receiver.url, options)).id;
 /** Events of a log: the partner's own unless told. */
 async function happen(
   count: number,

@@ -3,8 +3,7 @@
 import { Webhook as Standard } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { typesOf } from "#shared/domain/events.ts";
-import { serve } from "#shared/http/serve.ts";
-import { surface } from "../../supabase/functions/worker/app.ts";
+import { runOnKick } from "../harness/kicked.ts";
 import { accountBody, type Client } from "../harness/people.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
@@ -24,16 +23,7 @@ beforeAll(async () => {
   });
   client = await world.addClient(world.partnerA.id);
   token = await client.token();
-  const worker = serve(surface, world.environment);
-  world.environment.kick = () =>
-    world.environment.waitUntil(
-      worker.fetch(
-        new Request("http://api.test/worker/kick", {
-          method: "POST",
-          headers: { authorization: `Bearer ${world.environment.config.WORKER_SECRET}` },
-        }),
-      ),
-    );
+  runOnKick(world);
 });
 afterAll(async () => {
   await world.close();

@@ -1,6 +1,5 @@
 // What is sent reaches its receiver: signed, in order, again where it failed, and never anywhere else.
 
-import { randomUUID } from "node:crypto";
 import { Webhook as Standard } from "standardwebhooks";
 import { Webhook as Svix } from "svix";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -8,7 +7,7 @@ import type { LookUp } from "#shared/domain/outbound/line.ts";
 import { newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { deliverWebhooks, startDelivering } from "../../supabase/functions/worker/webhooks.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
-import { type Received, type Receiver, startReceiver, status } from "./receiver.ts";
+import { addEndpoint, type Received, type Receiver, startReceiver, status } from "./receiver.ts";
 
 const START = "2026-06-15T12:00:00Z";
 const later = (seconds: number) => new Date(Date.parse(START) + seconds * 1000).toISOString();
@@ -31,29 +30,10 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-type Endpoint = { id: string; secret: string };
+type Endpoint = Awaited<ReturnType<typeof addEndpoint>>;
 type Claimed = { partner_id: string; webhook_id: string; lease_id: string; posts: { body: string }[] };
-/** An endpoint of partner A's log, or of whoever is told. */
-async function endpoint(
-  url = receiver.url,
-  { owner = world.partnerA.id, partner = world.partnerA.id, types = null as string[] | null } = {},
-): Promise<Endpoint> {
-  const id = randomUUID();
-  const secret = newWebhookSecret();
-  const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, secret);
-  await world.row(
-    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
-     values ($1, $2, $3, $4, $5, $6, $7, 0)`,
-    partner,
-    id,
-    owner,
-    url,
-    types,
-    ciphertext,
-    key_id,
-  );
-  return { id, secret };
-}
+const endpoint = (url = receiver.url, options: Parameters<typeof addEndpoint>[2] = {}) =>
+  addEndpoint(world, url, options);
 /** Events of partner A's log: drafts that were claimed. */
 async function happen(count: number, { partner = world.partnerA.id, type = "draft.claimed" } = {}): Promise<void> {
   await world.row(

@@ -2,8 +2,7 @@
 
 import { Webhook as Standard } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { serve } from "#shared/http/serve.ts";
-import { surface } from "../../supabase/functions/worker/app.ts";
+import { runOnKick } from "../harness/kicked.ts";
 import { operatorOf, type Ran } from "../operator/operator.ts";
 import { createPartnerWorld, type PartnerWorld } from "../partner/partner_world.ts";
 import { type Received, type Receiver, startReceiver, status } from "./receiver.ts";
@@ -20,16 +19,7 @@ beforeAll(async () => {
     IBAN_KEYS: JSON.stringify(world.environment.config.IBAN_KEYS),
     WEBHOOK_ALLOW_LOOPBACK: "true",
   });
-  const worker = serve(surface, world.environment);
-  world.environment.kick = () =>
-    world.environment.waitUntil(
-      worker.fetch(
-        new Request("http://api.test/worker/kick", {
-          method: "POST",
-          headers: { authorization: `Bearer ${world.environment.config.WORKER_SECRET}` },
-        }),
-      ),
-    );
+  runOnKick(world);
 });
 afterAll(async () => {
   await world.close();

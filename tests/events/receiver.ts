@@ -3,6 +3,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { EventType } from "#shared/domain/events.ts";
+import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
+import type { World } from "../harness/world.ts";
 
 export type Received = {
   id: string;
@@ -55,3 +57,21 @@ export async function startReceiver(at = 0): Promise<Receiver> {
   };
   return receiver;
 }
+
+/** An endpoint of partner A's log, or of whoever is told, without the checks of its route. */
+export async function addEndpoint(
+  world: World,
+  url: string,
+  { partner = world.partnerA.id, owner = partner, types = null }: EndpointOptions = {},
+): Promise<{ id: string; secret: string }> {
+  const id = newWebhookId();
+  const secret = newWebhookSecret();
+  const { ciphertext, key_id } = sealWebhookSecret(world.environment, id, secret);
+  await world.row(
+    `insert into core.webhook_endpoints (partner_id, id, owner_id, url, types, secret_ciphertext, secret_key_id, delivered_to)
+     values ($1, $2, $3, $4, $5, $6, $7, 0)`,
+    ...[partner, id, owner, url, types, ciphertext, key_id],
+  );
+  return { id, secret };
+}
+type EndpointOptions = { partner?: string; owner?: string; types?: readonly string[] | null };

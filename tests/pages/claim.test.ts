@@ -442,6 +442,10 @@ describe("contract §4 the link alone", () => {
 });
 
 describe("contract §4 links that lead nowhere", () => {
+  const changed = (change: string) => async (draft: Draft) => {
+    await world.row(change, draft.id);
+    return draft.link;
+  };
   test.each([
     [
       "tampered",
@@ -453,38 +457,18 @@ describe("contract §4 links that lead nowhere", () => {
       "Deze link werkt niet",
       async (draft: Draft) => draft.link.replace(/[0-9a-f]{32}/, "0".repeat(32)),
     ],
-    [
-      "withdrawn",
-      "Deze aanmelding bestaat niet meer",
-      async (draft: Draft) => {
-        await world.row("delete from core.drafts where id = $1", draft.id);
-        return draft.link;
-      },
-    ],
+    ["withdrawn", "Deze aanmelding bestaat niet meer", changed("delete from core.drafts where id = $1")],
     [
       "expired, though no job has noted it",
       "Deze aanmelding is verlopen",
-      async (draft: Draft) => {
-        await world.row("update core.drafts set expires_at = private.now() where id = $1", draft.id);
-        return draft.link;
-      },
+      changed("update core.drafts set expires_at = private.now() where id = $1"),
     ],
     [
       "in conflict",
       "Deze aanmelding kan niet doorgaan",
-      async (draft: Draft) => {
-        await world.row("update core.drafts set status = 'conflict' where id = $1", draft.id);
-        return draft.link;
-      },
+      changed("update core.drafts set status = 'conflict' where id = $1"),
     ],
-    [
-      "finished",
-      "Deze aanmelding is al afgerond",
-      async (draft: Draft) => {
-        await world.row("update core.drafts set status = 'active' where id = $1", draft.id);
-        return draft.link;
-      },
-    ],
+    ["finished", "Deze aanmelding is al afgerond", changed("update core.drafts set status = 'active' where id = $1")],
     [
       "a sign-in link nobody made",
       "Deze link werkt niet",

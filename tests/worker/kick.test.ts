@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { kicker } from "#shared/foundation/environment.ts";
-import { serve } from "#shared/http/serve.ts";
-import { surface } from "../../supabase/functions/worker/app.ts";
+import { addEndpoint } from "../events/receiver.ts";
 import { serveHttp } from "../harness/browser.ts";
+import { runOnKick } from "../harness/kicked.ts";
 import { createAccount } from "../harness/people.ts";
 import { startSmtp } from "../harness/smtp.ts";
 import { createWorld, statementsOf, type World } from "../harness/world.ts";
@@ -52,12 +52,7 @@ describe("§6 the worker is kicked", () => {
   test("by an event only where somebody is sent it", async () => {
     await createAccount(world);
     expect(kicks).toBe(0);
-    await world.row(
-      `insert into core.webhook_endpoints (partner_id, id, owner_id, url, secret_ciphertext, secret_key_id, delivered_to)
-       values ($1, gen_random_uuid(), $2, 'https://10.0.0.1/', 'x', 'x', 0)`,
-      world.partnerA.id,
-      world.partnerA.client.id,
-    );
+    await addEndpoint(world, "https://10.0.0.1/", { owner: world.partnerA.client.id });
     await createAccount(world);
     expect(kicks).toBe(1);
     await createAccount(world, world.partnerB);
@@ -99,17 +94,7 @@ describe("§6 the worker is kicked", () => {
   });
 
   test("so that a code is at the mail server within a second of being asked for", async () => {
-    const worker = serve(surface, world.environment);
-    const { WORKER_SECRET } = world.environment.config;
-    world.environment.kick = () =>
-      world.environment.waitUntil(
-        worker.fetch(
-          new Request("http://api.test/worker/kick", {
-            method: "POST",
-            headers: { authorization: `Bearer ${WORKER_SECRET}` },
-          }),
-        ),
-      );
+    runOnKick(world);
     const took: number[] = [];
     for (let n = 0; n < 5; n++) {
       const { account_id } = await createAccount(world);

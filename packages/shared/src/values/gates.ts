@@ -1,11 +1,31 @@
 import { z } from "#shared/foundation/zod.ts";
 
-/** The gates of eligibility, in the order of the checklist. SQL judges them, in `private.gates`; a test compares the two. */
+/** The gates of eligibility, in the order of the checklist, and what people read for each. SQL judges them, in `private.gates`; a test compares the two. */
 export const GATES = {
-  mandate_signed: { open: "A signed mandate covers today", needed_for: ["submission", "approval"] },
-  ean_validated: { open: "The EAN belongs to the address", needed_for: ["approval", "booking"] },
-  mid_charger_registered: { open: "A charger with a MID meter is registered", needed_for: ["approval", "booking"] },
-  iban_present: { open: "The account has an IBAN", needed_for: ["booking"] },
+  mandate_signed: {
+    open: "A signed mandate covers today",
+    nl: "machtiging getekend",
+    en: "mandate signed",
+    needed_for: ["submission", "approval"],
+  },
+  ean_validated: {
+    open: "The EAN belongs to the address",
+    nl: "EAN gecontroleerd",
+    en: "EAN checked",
+    needed_for: ["approval", "booking"],
+  },
+  mid_charger_registered: {
+    open: "A charger with a MID meter is registered",
+    nl: "laadpaal met MID-meter",
+    en: "charger with a MID meter",
+    needed_for: ["approval", "booking"],
+  },
+  iban_present: {
+    open: "The account has an IBAN",
+    nl: "rekeningnummer bekend",
+    en: "account number known",
+    needed_for: ["booking"],
+  },
 } as const;
 
 export type Gate = keyof typeof GATES;

@@ -1,4 +1,5 @@
 import type { oas31 } from "zod-openapi";
+import { countryCode } from "#shared/values/countries.ts";
 import { wattHours } from "#shared/values/energy.ts";
 import { serialNumber } from "#shared/values/fields.ts";
 import { isPlain, storable } from "#shared/values/text.ts";
@@ -37,6 +38,28 @@ export const SESSION: oas31.SchemaObject = {
     },
   },
 };
+
+type Optional = {
+  field: "power_type" | "country";
+  /** Reads a value of JSON; one that cannot be read refuses the session. */
+  read: (value: unknown) => unknown;
+  /** Reads a word of a file; one that cannot be read is left out. */
+  ofWord: (word: string) => string | null | undefined;
+};
+
+/** What a session may say besides. */
+export const OPTIONAL: readonly Optional[] = [
+  {
+    field: "power_type",
+    read: (value) => (value === "AC" || value === "DC" ? value : undefined),
+    ofWord: (word) => /(?<![A-Z])[AD]C(?![A-Z])/.exec(word.toUpperCase())?.[0],
+  },
+  {
+    field: "country",
+    read: (value) => (typeof value === "string" && /^[A-Z]{2,3}$/.test(value) ? value : undefined),
+    ofWord: countryCode,
+  },
+];
 
 export const NAMES = ["external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"] as const;
 
@@ -151,15 +174,13 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
       return unreadable("bad_evse_no");
     keep("evse_no", evse_no);
   }
-  if (!absent("power_type")) {
-    if (sent.power_type !== "AC" && sent.power_type !== "DC") return unreadable("bad_power_type");
-    keep("power_type", sent.power_type);
+  for (const { field, read } of OPTIONAL) {
+    if (absent(field)) continue;
+    const value = read(sent[field]);
+    if (value === undefined) return unreadable(`bad_${field}`);
+    keep(field, value);
   }
-  if (!absent("country")) {
-    if (typeof sent.country !== "string" || !/^[A-Z]{2,3}$/.test(sent.country)) return unreadable("bad_country");
-    document.country = sent.country;
-    if (sent.country !== "NL" && sent.country !== "NLD") item.flags = ["abroad"];
-  }
+  if (item.country !== undefined && item.country !== "NL" && item.country !== "NLD") item.flags = ["abroad"];
   if (!absent("signed")) {
     const { signed } = sent;
     if (!Array.isArray(signed) || signed.length > 20 || !signed.every((each) => typeof each === "string" && each))

@@ -67,4 +67,4 @@ const showPreviewStyle: Handler = ({ c }) =>
   });
 
 /** What the pages about a partner's brand do. */
-export const brandingPages = { showBranding, saveBranding, saveLogo, askRemoveLogo, removeLogo, showPreviewStyle };
+export const handlers = { showBranding, saveBranding, saveLogo, askRemoveLogo, removeLogo, showPreviewStyle };

@@ -57,7 +57,7 @@ const removeColleague = signedIn(async (request) => {
 });
 
 /** What the page about colleagues does. */
-export const colleaguePages = {
+export const handlers = {
   showColleagues,
   inviteColleague,
   withdrawInvitation,

@@ -79,4 +79,4 @@ const acceptInvitation = onForm(async (request, { token, path, opened }) => {
 });
 
 /** What the pages of an invitation do. */
-export const invitationPages = { showInvitation, mailInvitationCode, showInvitationCode, acceptInvitation };
+export const handlers = { showInvitation, mailInvitationCode, showInvitationCode, acceptInvitation };

@@ -52,4 +52,4 @@ const showCustomer = signedIn(async (request) => {
   return refused ? request.unknown() : request.page(customerPage(request.frame, answer));
 });
 
-export const customerPages = { showCustomers, downloadCustomers, showCustomer };
+export const handlers = { showCustomers, downloadCustomers, showCustomer };

@@ -151,7 +151,7 @@ const withdraw = signedIn(async (request) => {
   return request.told("/drafts", refused ? "withdrawn_before" : "withdrawn", {}, hereIn(request));
 });
 
-export const draftPages = {
+export const handlers = {
   downloadDrafts,
   actOnDrafts,
   askWithdrawDrafts,

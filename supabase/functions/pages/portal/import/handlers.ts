@@ -11,7 +11,7 @@ import {
 import { agreeImport, chooseColumns, confirmImport, downloadBad, downloadImport, showImport } from "./look.ts";
 
 /** What the pages do on which a partner brings customers, and their forms. */
-export const importPages = {
+export const handlers = {
   showImportFile,
   bringFile,
   downloadCsvTemplate,

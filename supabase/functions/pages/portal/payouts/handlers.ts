@@ -52,4 +52,4 @@ const downloadInvoice = signedIn(async (request) => {
   return refused ? request.unknown() : answer;
 });
 
-export const payoutPages = { showPayouts, downloadPayouts, downloadInvoice };
+export const handlers = { showPayouts, downloadPayouts, downloadInvoice };

@@ -1,6 +1,6 @@
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { z } from "#shared/foundation/zod.ts";
-import { GATE_NAMES } from "#shared/values/gates.ts";
+import { GATE_NAMES, GATES } from "#shared/values/gates.ts";
 import { longMoment, longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
@@ -159,7 +159,7 @@ function accountsTable(frame: PortalFrame, accounts: OneClient["accounts"]): Htm
   const needs = ({ checklist, ere_eligible }: OneClient["accounts"][number]) =>
     ere_eligible
       ? words.eligible
-      : html`${GATE_NAMES.map((gate) => html`<small>${checklist[gate] ? "✓" : "✗"} ${words.gates[gate]}<span class="hidden">: ${checklist[gate] ? words.has : words.lacks}</span></small>`)}`;
+      : html`${GATE_NAMES.map((gate) => html`<small>${checklist[gate] ? "✓" : "✗"} ${GATES[gate][frame.locale]}<span class="hidden">: ${checklist[gate] ? words.has : words.lacks}</span></small>`)}`;
   return table(
     words.table,
     [words.account, words.needs, words.latest].map((name) => ({ name, text: true })),

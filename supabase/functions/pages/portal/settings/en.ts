@@ -178,12 +178,6 @@ export const settings: SettingsWords = {
     latest: "Latest month",
     nothing: "no kWh yet",
     eligible: "everything is in order",
-    gates: {
-      mandate_signed: "mandate signed",
-      ean_validated: "EAN checked",
-      mid_charger_registered: "charger with a MID meter",
-      iban_present: "account number known",
-    },
     lacks: "missing",
     has: "in order",
     pages: "More customers",

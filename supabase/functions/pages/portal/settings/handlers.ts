@@ -24,7 +24,7 @@ import {
 } from "./webhooks.ts";
 
 /** What each page of a partner's settings does, and each form. */
-export const settingsPages = {
+export const handlers = {
   showSettings,
   showCompany,
   saveCompany,

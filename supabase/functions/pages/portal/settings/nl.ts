@@ -177,12 +177,6 @@ export const settings = {
     latest: "Laatste maand",
     nothing: "nog geen kWh",
     eligible: "alles geregeld",
-    gates: {
-      mandate_signed: "machtiging getekend",
-      ean_validated: "EAN gecontroleerd",
-      mid_charger_registered: "laadpaal met MID-meter",
-      iban_present: "rekeningnummer bekend",
-    },
     lacks: "ontbreekt",
     has: "in orde",
     pages: "Meer klanten",

@@ -227,7 +227,7 @@ const downloadBadRows = signedIn(async (request) => {
   const textsOf = rowsAsText(read, kept?.decimal || null, request.locale === "nl" ? "," : ".");
   const rows = upload.results
     .filter(isToMend)
-    .map((result): Cell[] => [...textsOf(result.row), said(words, result).join(" ")]);
+    .map((result): Cell[] => [...textsOf(result.row), said(request.locale, result).join(" ")]);
   return csvFile(
     request,
     request.locale === "nl" ? "verbeteren" : "to-mend",
@@ -250,4 +250,4 @@ function gone(request: PortalRequest, who: Who): PageAnswer {
 }
 
 /** The pages on which a partner delivers months and sessions by file. */
-export const uploadPages = { showUploads, bringUpload, showUpload, confirmUpload, downloadBadRows, downloadExample };
+export const handlers = { showUploads, bringUpload, showUpload, confirmUpload, downloadBadRows, downloadExample };

@@ -1,5 +1,7 @@
+import { FIELD_NAMES, type Field } from "#shared/domain/charging_in/file/headings.ts";
 import type { ReadUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import type { Locale } from "#shared/values/locale.ts";
 import { longMonth } from "../../kit/document.ts";
 import { XLSX } from "../../kit/download.ts";
 import { fileInput, selectInput, textInput } from "../../kit/fields.ts";
@@ -38,7 +40,8 @@ const kindOf = (result: RowResult): Kind =>
       : "good";
 
 /** What happens to a row, in the reader's language, and why. */
-export function said(words: UploadWords, result: RowResult): string[] {
+export function said(locale: Locale, result: RowResult): string[] {
+  const words = WORDS[locale].uploads;
   const { status, reason, column, not_counted, flags = [], ignored = [] } = result;
   const why = reason
     ? (words.reason[reason as keyof typeof words.reason] ??
@@ -46,7 +49,7 @@ export function said(words: UploadWords, result: RowResult): string[] {
     : not_counted === "flagged"
       ? words.flagged(words.flags[flags[0] as keyof typeof words.flags])
       : words.not_counted[not_counted as keyof typeof words.not_counted];
-  const left = ignored.map((field) => words.fields[field as keyof typeof words.fields]).join(", ");
+  const left = ignored.map((field) => FIELD_NAMES[field as Field][locale]).join(", ");
   return [
     `${words.status[status as keyof typeof words.status]}.`,
     ...(why ? [why] : []),
@@ -127,7 +130,7 @@ ${wasRead(frame, words, upload)}
 ${kindLinks(frame, rowsOf(frame, looked), asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${icon("csv")} ${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
-${rowTable(frame, rowsOf(frame, looked), asked, words.outcome, (result) => oneRow(words, looked, result))}
+${rowTable(frame, rowsOf(frame, looked), asked, words.outcome, (result) => oneRow(frame.locale, looked, result))}
 <p class="apart"><a class="link" href="${frame.to(PAGE)}">${stored ? done.more : look.other}</a></p>
 ${
   stored
@@ -161,7 +164,7 @@ function wasRead(frame: PortalFrame, words: UploadWords, upload: Upload): Html {
       ? [read.first(inWords(new Date(`${first_date} UTC`).toISOString().slice(0, 10)))]
       : [];
   const columns = Object.entries(read_as).map(([field, heading]) => [
-    words.fields[field as keyof typeof words.fields] ?? field,
+    FIELD_NAMES[field as Field][frame.locale],
     heading,
   ]);
   const months = sums.months.map(({ period, kwh }) => [longMonth(`${period}-01`, frame.words), number(kwh)]);
@@ -186,12 +189,12 @@ function rowsOf(frame: PortalFrame, { id, upload }: Looked) {
 }
 
 /** A row as it stands in the file, and what happens to it. */
-function oneRow(words: UploadWords, { read }: Looked, result: RowResult): TableCell[] {
+function oneRow(locale: Locale, { read }: Looked, result: RowResult): TableCell[] {
   const cells = (read?.columns ?? []).flatMap(({ field }, place) => {
     const text = field ? read?.table[result.row - 1]?.cells[place]?.text : "";
     return text ? [text.slice(0, 60)] : [];
   });
-  const [label, ...notes] = said(words, result);
+  const [label, ...notes] = said(locale, result);
   return [
     String(result.sheet_row),
     html`${cells.length > 0 ? html`<span class="quiet">${cells.join(" · ")}</span><br>` : ""}${isBad(result) ? html`<strong>${label}</strong>` : label}${notes.map((note) => html`<small>${note}</small>`)}`,

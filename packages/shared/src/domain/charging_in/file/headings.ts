@@ -1,3 +1,4 @@
+import type { Locale } from "#shared/values/locale.ts";
 import { measureOf, unitOf } from "../../sheet/decimals.ts";
 import { unitOfTime } from "../../sheet/durations.ts";
 import type { EnergyUnit } from "../../sheet/model.ts";
@@ -92,6 +93,33 @@ export const HEADINGS = {
 export type MonthField = keyof (typeof HEADINGS)["months"];
 export type SessionField = keyof (typeof HEADINGS)["sessions"];
 export type Field = MonthField | SessionField;
+
+/** What people read for each field. */
+export const FIELD_NAMES: Readonly<Record<Field, Readonly<Record<Locale, string>>>> = {
+  cpo_external_ref: { nl: "Klantnummer", en: "Customer number" },
+  ean: { nl: "EAN", en: "EAN" },
+  connection_id: { nl: "Aansluiting", en: "Connection" },
+  period: { nl: "Maand", en: "Month" },
+  kwh: { nl: "kWh", en: "kWh" },
+  session_count: { nl: "Aantal sessies", en: "Number of sessions" },
+  session_id: { nl: "Sessie", en: "Session" },
+  charger_id: { nl: "Laadpaal (ons id)", en: "Charger (our id)" },
+  external_ref: { nl: "Laadpaal", en: "Charger" },
+  serial_number: { nl: "Serienummer", en: "Serial number" },
+  evse_uid: { nl: "EVSE-uid", en: "EVSE uid" },
+  evse_id: { nl: "EVSE-id", en: "EVSE id" },
+  meter_id: { nl: "Meter", en: "Meter" },
+  evse_no: { nl: "Nummer van de EVSE", en: "Number of the EVSE" },
+  started_at: { nl: "Start", en: "Start" },
+  ended_at: { nl: "Eind", en: "End" },
+  date: { nl: "Datum", en: "Date" },
+  duration: { nl: "Duur", en: "Duration" },
+  time_zone: { nl: "Tijdzone", en: "Time zone" },
+  meter_start_kwh: { nl: "Meterstand begin", en: "Meter start" },
+  meter_end_kwh: { nl: "Meterstand eind", en: "Meter end" },
+  power_type: { nl: "Soort stroom", en: "Kind of current" },
+  country: { nl: "Land", en: "Country" },
+};
 
 /** Every field, of months and of sessions. */
 export const FIELDS = [...new Set(KINDS.flatMap((kind) => Object.keys(HEADINGS[kind]) as Field[]))];

@@ -1,4 +1,3 @@
-import { countryCode } from "#shared/values/countries.ts";
 import { isRoundedEan } from "#shared/values/ean.ts";
 import { eanCode } from "#shared/values/fields.ts";
 import { cut, storable } from "#shared/values/text.ts";
@@ -10,7 +9,7 @@ import { openSheets } from "../../sheet/read_sheet.ts";
 import { type Order, readTime } from "../../sheet/times.ts";
 import { Work } from "../../sheet/work.ts";
 import { dayInAmsterdam } from "../../sheet/zones.ts";
-import { type Item, isNoId, readItem, writeInstant } from "../session_item.ts";
+import { type Item, isNoId, NAMES, OPTIONAL, readItem, writeInstant } from "../session_item.ts";
 import { isRoundedName, isTotal, nameIn, tellsOfTotal } from "./cells.ts";
 import { UploadFault } from "./fault.ts";
 import { findHead } from "./head.ts";
@@ -114,7 +113,7 @@ async function readRows(file: Uint8Array, said: Said, work: Work): Promise<ReadU
   const top = sheet.rows[at];
   const body = sheet.rows.slice(at + 1);
   const width = sheet.kind === "csv" ? (top?.width ?? headers.length) : Number.POSITIVE_INFINITY;
-  const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : CHARGER, kind);
+  const namesWhose = placesOfAny(kind === "months" ? CUSTOMER : NAMED, kind);
   const timePlaces = placesOfAny(kind === "months" ? ["period"] : ["started_at", "date"], kind);
   const kwhPlaces = placesOfAny(["kwh"], kind);
   const energyPlaces = placesOfAny(ENERGY, kind);
@@ -212,7 +211,7 @@ type Placed = Row & { place: number };
 const because = (reason: string) => ({ reason, ...(DETAILS[reason] ? { detail: DETAILS[reason] } : {}) });
 
 const CUSTOMER: readonly Field[] = ["cpo_external_ref", "ean", "connection_id"];
-const CHARGER: readonly Field[] = ["charger_id", "external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"];
+const NAMED: readonly SessionField[] = ["charger_id", ...NAMES];
 
 /** The headings behind each field. */
 function readAs(headers: readonly string[], { places, start, end }: Layout): Read["read_as"] {
@@ -415,15 +414,6 @@ const lastOfMonth = (day: number): number =>
   Date.UTC(new Date(day).getUTCFullYear(), new Date(day).getUTCMonth() + 1, 0);
 const IN_WORDS = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
 
-const NAMED: readonly SessionField[] = [
-  "charger_id",
-  "external_ref",
-  "serial_number",
-  "evse_uid",
-  "evse_id",
-  "meter_id",
-];
-
 /** A session of the file as POST /v1/charging-sessions would have it, so that one reader judges both. */
 function asSent(table: Table, row: Placed, index: number, times: Times): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
@@ -486,14 +476,12 @@ function asSent(table: Table, row: Placed, index: number, times: Times): Record<
   const evse = nameIn(table.cell(row, "evse_no"));
   if (typeof evse === "string" && /^\d+$/.test(evse) && Number(evse) >= 1 && Number(evse) <= 100)
     sent.evse_no = Number(evse);
-  const power = nameIn(table.cell(row, "power_type"))?.toUpperCase();
-  const kind = /(?<![A-Z])[AD]C(?![A-Z])/.exec(power ?? "")?.[0];
-  if (kind) sent.power_type = kind;
-  else if (power !== undefined) table.leaveOut(row, "power_type");
-  const land = nameIn(table.cell(row, "country"));
-  const country = land && countryCode(land);
-  if (country) sent.country = country;
-  else if (land !== undefined) table.leaveOut(row, "country");
+  for (const { field, ofWord } of OPTIONAL) {
+    const word = nameIn(table.cell(row, field));
+    const value = word ? ofWord(word) : undefined;
+    if (value) sent[field] = value;
+    else if (word !== undefined) table.leaveOut(row, field);
+  }
   return sent;
 }
 
