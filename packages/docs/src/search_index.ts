@@ -42,7 +42,7 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
       sections.push([sections.length === 0 ? `${name}.html` : `${name}.html#${hash}`, title, words, ""]);
     } else if (!skipped && !line.startsWith("```")) {
       const section = sections.at(-1);
-      if (section) section[3] += `${code ? line : plain(line)} `;
+      if (section) section[3] += `${code ? line.replace(HEADERS, "") : plain(line)} `;
     }
   }
   return sections.map(([href, page, heading, text]) => [
@@ -52,6 +52,9 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
     unlinked(text.replace(/\s+/g, " ").trim()),
   ]);
 }
+
+/** What nearly every command has. */
+const HEADERS = / -H "Authorization: Bearer \$\w+"| -H 'Content-Type: application\/json'/g;
 
 /** Links by their words. The words of a link may stand on two lines. */
 const unlinked = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
