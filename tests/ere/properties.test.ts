@@ -157,7 +157,7 @@ const step = fc.record({
     {
       weight: 2,
       arbitrary: fc.record({
-        what: fc.constantFrom("cancel" as const, "release" as const, "another IBAN" as const),
+        what: fc.constantFrom("cancel" as const, "release" as const, "another IBAN" as const, "unfail" as const),
         which: index,
       }),
     },
@@ -334,6 +334,12 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
       );
       return () => ops("payout_settle", { failed: [line ?? ""] });
     }
+    case "unfail": {
+      const line = await one(
+        "select id from core.payout_lines where partner_id = $1 and status = 'failed' order by arrival",
+      );
+      return () => ops("payout_settle", { booked: [line ?? ""] });
+    }
     case "bank": {
       const line = await one(
         "select l.id from core.payout_lines l join core.payout_batches b on b.id = l.batch_id where l.partner_id = $1 and b.exported_at is not null order by l.arrival",
@@ -467,7 +473,7 @@ const past = async (tenant: Tenant) =>
          union all select 'allocation ' || id, (to_jsonb(a) - 'reversal_id')::text from core.allocations a where partner_id = $1
          union all select 'credit ' || id, (to_jsonb(c) - 'reversed_at' - 'reversed_reason')::text from core.credits c where partner_id = $1
          union all select 'row ' || id, (to_jsonb(r) - 'status' - 'live')::text from core.booking_rows r where partner_id = $1
-         union all select 'line ' || id, (to_jsonb(l) - '{status,paid_at,failed_at,failed_reason,failed_effect,failed_by,return_asked_by,return_asked_reason,returned,booked_on,booked_again,surplus_on,released_at,released_reason}'::text[])::text from core.payout_lines l where partner_id = $1
+         union all select 'line ' || id, (to_jsonb(l) - '{status,paid_at,failed_at,failed_reason,failed_effect,failed_by,return_asked_by,return_asked_reason,returned,booked_on,booked_again,surplus_on,unfailed_at,released_at,released_reason}'::text[])::text from core.payout_lines l where partner_id = $1
          union all select 'part ' || id, to_jsonb(p)::text from core.payout_parts p where partner_id = $1
          union all select 'paid by ' || part_id || ' ' || allocation_id, to_jsonb(e)::text from core.payout_entries e where partner_id = $1
          union all select 'invoice ' || id, to_jsonb(i)::text from core.invoices i where partner_id = $1

@@ -46,6 +46,8 @@ type Unpayable = {
   amount_eur: number | null;
   reason: string;
   until: string | null;
+  /** of came_back: the code of the bank */
+  because: string | null;
 };
 
 /** What the person types, or waits for, so that a payee can be paid. */
@@ -58,6 +60,7 @@ const HELP: Record<string, (payee: Unpayable) => string> = {
   iban_failed: ({ payee }) => `payout release ${payee} --reason <why>, or they give another one`,
   holder_died: ({ payee }) => `payout iban ${payee}, then payout release: once the heirs gave their account`,
   name_unreadable: ({ payee }) => `payout name ${payee} <name>`,
+  came_back: ({ payee, because }) => `account show ${payee}: ask about the account, because the bank said ${because}`,
 };
 
 /** What differs where the payee is a partner: it gives its own account, at /portal/settings. */
@@ -65,18 +68,20 @@ const PARTNER_HELP: typeof HELP = {
   iban_missing: ({ partner_slug }) => `partner show ${partner_slug}: they give an IBAN`,
   iban_invalid: ({ partner_slug }) => `partner show ${partner_slug}: its checksum is wrong, they give another one`,
   name_unreadable: ({ partner_slug }) => `partner show ${partner_slug}: they give a holder in Latin letters`,
+  came_back: ({ partner_slug, because }) =>
+    `partner show ${partner_slug}: ask about the account, because the bank said ${because}`,
 };
 
 /** How many payees are named. */
 const MOST_NAMED = 50;
 
-function cannotBePaid(unpayable: Unpayable[]): string[] {
+function named(title: string, unpayable: Unpayable[]): string[] {
   if (unpayable.length === 0) return [];
   const helpOf = ({ is_partner, reason }: Unpayable) => (is_partner && PARTNER_HELP[reason]) || HELP[reason];
   const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: helpOf(each)?.(each) }));
   const more = unpayable.length - rows.length;
   return [
-    `Cannot be paid\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
+    `${title}\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
     ...(more > 0 ? [`and ${more} more; --json names all`] : []),
   ];
 }
@@ -87,6 +92,7 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
   const steps = rows.map(({ partner_slug, next }) =>
     next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
   );
+  const payees = (unpayable ?? []) as Unpayable[];
   const typed = [...new Set(steps.filter((step) => step !== undefined))];
   return [
     `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +
@@ -108,6 +114,13 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
           `${count(Number(conflicts), "pair")} of chargers may be one, counted twice: see \`charger conflicts\` before you book.`,
         ]
       : []),
-    ...cannotBePaid((unpayable ?? []) as Unpayable[]),
+    ...named(
+      "Cannot be paid",
+      payees.filter(({ reason }) => reason !== "came_back"),
+    ),
+    ...named(
+      "Will be paid again to the account from which the last payment came back",
+      payees.filter(({ reason }) => reason === "came_back"),
+    ),
   ].join("\n\n");
 }

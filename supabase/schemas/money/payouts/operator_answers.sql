@@ -142,8 +142,10 @@ as $$
                     when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
                     -- the bank refuses no payment that it booked
                     when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                    -- no file says whether that is the same return again, or the other payment on the same day
                     when w.returned and w.nth <= w.spare
-                      then case when (w.of).surplus_on is null then 'surplus' else 'already' end
+                      then case when (w.of).surplus_on is null then 'surplus'
+                                when (w.of).status = 'failed' then 'already' else 'surplus_before' end
                     when w.what = 'paid' and (w.of).status in ('paid', 'failed')
                          or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
                case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
@@ -164,6 +166,8 @@ declare
   wanted numeric;
   booked numeric;
   seen   uuid[] := '{}';
+  failed uuid[] := '{}';
+  waits  uuid[] := '{}';
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -239,17 +243,18 @@ begin
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
       perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
-      update core.payout_lines l set returned = true
-       where l.partner_id = any (array(select p.id from core.partners p))
-         and l.id = any (array(select f.id from unnest(lines) f))
-         and l.id = any (array(select w.line from unnest(words) w where w.returned));
-      words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
+      failed := failed || array(select l.id from unnest(lines) l);
       changed := true;
     end if;
     lines := array(select l from unnest(private.lines_by_id(said.ids)) l where l.status <> 'failed');
     changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
-    words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'waits');
+    waits := waits || array(select l.id from unnest(lines) l);
   end loop;
+  -- two people said it
+  update core.payout_lines l set failed_by = null, returned = w.returned
+    from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w
+   where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (failed) and l.id = w.line;
+  words := private.set_outcomes(private.set_outcomes(words, 'back', failed, 'failed'), 'back', waits, 'waits');
   -- batches whose file was refused
   foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
                                                               and w.outcome is null) loop
