@@ -9,8 +9,9 @@ const ofPartner = () => new Option("--partner <partner>", "only of this partner 
 const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
 
 function issued({ invoices, left_out }: OpsAnswer): string {
+  const sorted = (invoices as Row[]).toSorted((a, b) => String(a.partner_slug).localeCompare(String(b.partner_slug)));
   return [
-    list("invoices", INVOICE_COLUMNS)({ invoices }),
+    list("invoices", INVOICE_COLUMNS)({ invoices: sorted }),
     ...((left_out as Row[]).length > 0
       ? [`Left out\n${table(left_out as Row[], ["partner_slug", "net_eur", "reason"])}`]
       : []),

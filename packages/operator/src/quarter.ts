@@ -3,7 +3,7 @@
 import type { Row } from "./command.ts";
 import { count } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
-import { table } from "./text.ts";
+import { euro, table } from "./text.ts";
 
 /** What is typed of a payout batch: to approve it, to write its file, or to record what the bank said. */
 export const PAYOUT_STEPS = {
@@ -15,13 +15,23 @@ export const PAYOUT_STEPS = {
 
 type Step = { step: string; booking?: string; batch?: string; ere?: number; rejecting?: boolean };
 
-/** What the person types next for a partner; undefined if there is nothing to type. */
+/** What is typed once where several partners wait for a step. */
+const ALL: Record<string, (quarter: string) => string> = {
+  export: (quarter) => `booking export ${quarter} --all --to out`,
+  credit: () => "booking credit --file <granted.csv>",
+  sell: (quarter) => `sale record ${quarter} --all --price <euro> --buyer <name> --reference <reference>`,
+  invoice: (quarter) => `invoice issue ${quarter} --all`,
+};
+
+/** What the person types next for a partner; undefined if there is nothing to type. among: how many wait for the same. */
 function nextCommand(
   quarter: string,
   slug: string,
+  among: number,
   { step, booking, batch, ere, rejecting }: Step,
 ): string | undefined {
   const named = booking ?? `${quarter} --partner ${slug}`;
+  if (among > 1 && ALL[step]) return ALL[step](quarter);
   const commands: Record<string, string> = {
     preview: `booking preview ${quarter} --partner ${slug}`,
     open: `booking open ${quarter}`,
@@ -53,7 +63,6 @@ type Unpayable = {
 /** What the person types, or waits for, so that a payee can be paid. */
 const HELP: Record<string, (payee: Unpayable) => string> = {
   owes: () => "nothing to type: later sales settle it",
-  below_minimum: ({ amount_eur }) => `payout prepare --minimum ${amount_eur}, or wait for more`,
   iban_missing: ({ payee }) => `account show ${payee}: they give an IBAN`,
   iban_changed: ({ until }) => `payout prepare after ${until}`,
   iban_invalid: ({ payee }) => `account show ${payee}: its checksum is wrong, they give another one`,
@@ -71,6 +80,8 @@ const PARTNER_HELP: typeof HELP = {
   came_back: ({ partner_slug, because }) =>
     `partner show ${partner_slug}: ask about the account, because the bank said ${because}`,
 };
+
+const sumOf = (payees: Unpayable[]) => payees.reduce((sum, { amount_eur }) => sum + Number(amount_eur), 0);
 
 /** How many payees are named. */
 const MOST_NAMED = 50;
@@ -90,9 +101,12 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
   const { payable, unpayable, conflicts, without } = rest;
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
   const steps = rows.map(({ partner_slug, next }) =>
-    next.step === "pay" && !payable ? undefined : nextCommand(String(quarter), partner_slug, next),
+    next.step === "pay" && !payable
+      ? undefined
+      : nextCommand(String(quarter), partner_slug, rows.filter((row) => row.next.step === next.step).length, next),
   );
   const payees = (unpayable ?? []) as Unpayable[];
+  const small = payees.filter(({ reason }) => reason === "below_minimum");
   const typed = [...new Set(steps.filter((step) => step !== undefined))];
   return [
     `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +
@@ -116,8 +130,14 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
       : []),
     ...named(
       "Cannot be paid",
-      payees.filter(({ reason }) => reason !== "came_back"),
+      payees.filter(({ reason }) => reason !== "came_back" && reason !== "below_minimum"),
     ),
+    ...(small.length > 0
+      ? [
+          `Below the minimum: ${count(small.length, "payee")}, ${euro(sumOf(small))} in all. It waits for more; ` +
+            "payout prepare --minimum 0 pays it now.",
+        ]
+      : []),
     ...named(
       "Will be paid again to the account from which the last payment came back",
       payees.filter(({ reason }) => reason === "came_back"),

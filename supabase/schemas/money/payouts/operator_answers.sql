@@ -236,17 +236,21 @@ begin
   end loop;
   -- lines that did not arrive: the first person asks, the second does it
   for said in
-    select w.reason, array_agg(w.line) as ids from unnest(words) w where w.what = 'back' and w.outcome is null
-     group by w.reason order by w.reason
+    select w.reason, array_agg(l) as lines
+      from unnest(words) w
+      join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
+        on l.id = w.line
+     where w.what = 'back' and w.outcome is null group by w.reason order by w.reason
   loop
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l
+    lines := array(select l from unnest(said.lines) l
                     where l.return_asked_by <> login and l.return_asked_reason = said.reason);
     if cardinality(lines) > 0 then
       perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
       failed := failed || array(select l.id from unnest(lines) l);
       changed := true;
     end if;
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l where l.status <> 'failed');
+    lines := array(select l from unnest(said.lines) l
+                    where (l.return_asked_by <> login and l.return_asked_reason = said.reason) is not true);
     changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
     waits := waits || array(select l.id from unnest(lines) l);
   end loop;
@@ -327,12 +331,13 @@ language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
-           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
+           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted,
+           'reason', case when w.what in ('back', 'rejected') then w.reason end,
            'means', r.means,
            'effect', case when w.what = 'back' then private.return_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
       on l.id = w.line
-    left join private.bank_reasons() r on r.code = left(w.reason, 4)
+    left join private.bank_reasons() r on r.code = left(w.reason, 4) and w.what in ('back', 'rejected')
 $$;
