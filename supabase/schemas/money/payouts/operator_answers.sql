@@ -234,26 +234,24 @@ begin
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;
-  -- lines that did not arrive: the first person asks, the second does it
+  -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in
-    select w.reason, array_agg(l) as lines
+    select private.return_effect(w.reason) as effect, array_agg(l) as lines
       from unnest(words) w
       join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
         on l.id = w.line
-     where w.what = 'back' and w.outcome is null group by w.reason order by w.reason
+     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login and l.return_asked_reason = w.reason
+     group by 1 order by 1
   loop
-    lines := array(select l from unnest(said.lines) l
-                    where l.return_asked_by <> login and l.return_asked_reason = said.reason);
-    if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
-      failed := failed || array(select l.id from unnest(lines) l);
-      changed := true;
-    end if;
-    lines := array(select l from unnest(said.lines) l
-                    where (l.return_asked_by <> login and l.return_asked_reason = said.reason) is not true);
-    changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
-    waits := waits || array(select l.id from unnest(lines) l);
+    perform private.fail_lines(said.lines, null, said.effect);
+    failed := failed || array(select l.id from unnest(said.lines) l);
+    changed := true;
   end loop;
+  waits := array(select w.line from unnest(words) w
+                  where w.what = 'back' and w.outcome is null and w.line <> all (failed) order by w.place);
+  changed := private.ask_returns(waits, array(select w.reason from unnest(words) w
+                                               where w.what = 'back' and w.outcome is null and w.line <> all (failed)
+                                               order by w.place), login) > 0 or changed;
   -- two people said it
   update core.payout_lines l set failed_by = null, returned = w.returned
     from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w
@@ -302,8 +300,9 @@ as $$
       from unnest(words) w order by w.place)
 $$;
 
--- Stores that somebody read in a file of the bank that these lines did not arrive. Returns how many are new.
-create function private.ask_returns(lines core.payout_lines[], login text, reason text) returns int
+-- Stores that somebody read in a file of the bank that these lines did not arrive, for these reasons. Returns how many
+-- are new.
+create function private.ask_returns(lines uuid[], reasons text[], login text) returns int
 language plpgsql
 as $$
 declare
@@ -311,16 +310,17 @@ declare
   line  core.payout_lines;
 begin
   with asked as (
-    update core.payout_lines l set return_asked_by = login, return_asked_reason = ask_returns.reason
-      from unnest(lines) g
-     where l.partner_id = g.partner_id and l.id = g.id
-       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, ask_returns.reason)
+    update core.payout_lines l set return_asked_by = login, return_asked_reason = g.reason
+      from unnest(ask_returns.lines, reasons) g (id, reason)
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ask_returns.lines)
+       and l.id = g.id
+       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, g.reason)
     returning l)
   select coalesce(array_agg(a.l), '{}') into fresh from asked a;
   foreach line in array fresh loop
     perform private.set_tenant(line.partner_id),
         private.audit('payout.return_asked', line.payee_id,
-                      jsonb_build_object('line', line.id, 'reason', left(ask_returns.reason, 4)));
+                      jsonb_build_object('line', line.id, 'reason', left(line.return_asked_reason, 4)));
   end loop;
   return cardinality(fresh);
 end $$;

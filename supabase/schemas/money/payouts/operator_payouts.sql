@@ -326,7 +326,7 @@ begin
       perform private.fail_lines(array[line], reason);
       lost := lost + 1;
     else
-      asked := asked + private.ask_returns(array[line], login, reason);
+      asked := asked + private.ask_returns(array[line.id], array[reason], login);
       waits := waits + 1;
     end if;
   end loop;
