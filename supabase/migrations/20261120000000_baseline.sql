@@ -13306,7 +13306,9 @@ begin
         join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
         join core.payout_batches b on b.id = l.batch_id
        cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        join core.payout_entries e on e.partner_id = o.partner_id and e.part_id = o.id
+        -- by both columns: else without statistics each call reads all entries of the partner
+       cross join lateral (
+         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
        where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
    group by m.id;
 end $$;
