@@ -13446,8 +13446,7 @@ declare
   effect constant text := coalesce(bars, private.failure_effect(reason));
   line   core.payout_lines;
 begin
-  perform private.return_lines(lines);
-  perform private.withdraw_statement(l) from unnest(lines) l;
+  perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
      set status = 'failed', failed_at = private.now(),
          failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),
@@ -16932,7 +16931,7 @@ begin
   loop
     perform private.post(tenant, postings);
   end loop;
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.documents d where d.year < extract(year from border);
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
@@ -17695,15 +17694,14 @@ as $$
   on conflict on constraint documents_part_key do nothing
 $$;
 
--- Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.
-create function private.withdraw_statement(line core.payout_lines) returns void
+-- Deletes the statements of paid lines that came back. Their months are on the statements of the lines that pay them.
+create function private.withdraw_statements(lines core.payout_lines[]) returns void
 language sql
 as $$
+  delete from core.documents d using unnest(lines) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.documents d
-   where d.partner_id = line.partner_id
-     and (d.line_id = line.id
-          or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id
-                                    and p.line_id = line.id)))
+   using unnest(lines) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+   where d.partner_id = p.partner_id and d.part_id = p.id
 $$;
 
 -- The language in which a customer signed last.
@@ -29960,9 +29958,10 @@ begin
     union all
     select l from core.payout_lines l where l.partner_id = any (partners) and l.account_id is null);
   for ledger in
-    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || suffix) as causes
+    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || again || suffix) as causes
       from unnest(gone) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+      cross join unnest(array['', ':again']) again
       cross join unnest(array['', ':paid', ':reversed', ':paid:reversed']) suffix
      group by p.ledger_partner_id
   loop
@@ -29974,7 +29973,7 @@ begin
   delete from core.documents d where d.partner_id = any (partners) and d.invoice_id is not null;
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.payout_entries e using unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id
       and p.line_id = l.id
    where e.partner_id = p.partner_id and e.part_id = p.id;

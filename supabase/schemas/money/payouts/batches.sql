@@ -195,8 +195,7 @@ declare
   effect constant text := coalesce(bars, private.failure_effect(reason));
   line   core.payout_lines;
 begin
-  perform private.return_lines(lines);
-  perform private.withdraw_statement(l) from unnest(lines) l;
+  perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
      set status = 'failed', failed_at = private.now(),
          failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),

@@ -98,7 +98,7 @@ begin
   loop
     perform private.post(tenant, postings);
   end loop;
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.documents d where d.year < extract(year from border);
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
