@@ -3500,6 +3500,7 @@ create table core.payout_lines (
   booked_again    date,
   surplus_on      date,
   failed_by       text,
+  unfailed_at     timestamptz,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -3533,7 +3534,10 @@ comment on column core.payout_lines.booked_again is
   'Another day on which the bank booked it: it paid twice. What comes back first is that surplus.';
 comment on column core.payout_lines.surplus_on is 'The day on which the surplus of booked_again came back.';
 comment on column core.payout_lines.failed_by is
-  'The login that reported it. Somebody else releases its IBAN, because both together make it payable again.';
+  'The login that reported it; null if two did. Somebody else releases its IBAN, because both together make it payable '
+  'again.';
+comment on column core.payout_lines.unfailed_at is
+  'When an operator said that it failed here by mistake: the bank had booked it. Once at most.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
 comment on column core.payout_lines.returned is
@@ -4170,7 +4174,9 @@ select * from (values
      and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.connection_id = '
      'd.connection_id and m.delivery_id = d.id)
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
-  (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
+  (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)
+     and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = '
+     'd.connection_id)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
   -- kept as long as the mails that show them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),
@@ -11853,16 +11859,19 @@ as $$
 $$;
 
 -- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- is_partner, amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything
--- is owed.
+-- is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
+-- anything is owed; and who is paid again to an account from which the bank sent the last payment back, for a reason
+-- that bars nothing (came_back, because: its code).
 create function private.unpayable(tenants uuid[], quarter date) returns json
 language sql stable
 as $$
   with payee as (
     select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
            coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
-                                   when f.barred then 'iban_failed' end) as reason,
-           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until
+                                   when f.barred then 'iban_failed' when b.because is not null then 'came_back' end)
+             as reason,
+           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
+           b.because
       from private.payees(private.read_minimum('{}')) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
       cross join lateral (
@@ -11871,9 +11880,20 @@ as $$
                         where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
                           and l.failed_effect = 'account' and l.released_at is null
                           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+      left join lateral (
+        select l.because
+          from (select l.*, coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because
+                  from core.payout_lines l
+                 where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+                   and l.status <> 'cancelled' order by l.arrival desc limit 1) l
+          join core.payout_batches b on b.id = l.batch_id and b.status <> 'rejected'
+         where l.status = 'failed' and l.failed_effect = 'none'
+           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
+           and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
+        on true
      where y.partner_id = any (tenants)
   ), wrong as (
-    select a.partner_id, a.id, null::numeric, 'iban_invalid', null
+    select a.partner_id, a.id, null::numeric, 'iban_invalid', null, null
       from core.accounts a
      where a.partner_id = any (tenants) and not a.iban_checksum_ok and a.id not in (select y.payee from payee y)
        and exists (select from core.connections c
@@ -11883,7 +11903,7 @@ as $$
   )
   select coalesce(json_agg(json_build_object(
            'payee', u.payee, 'partner_slug', p.slug, 'is_partner', u.payee = u.partner_id,
-           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until, 'because', u.because)
            order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
     from (select * from payee y where y.reason is not null union all select * from wrong) u
     join core.partners p on p.id = u.partner_id
@@ -11936,7 +11956,7 @@ comment on function ops.quarter_show(jsonb) is
   'unpayable, conflicts, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts '
   'the partners that delivered and booked nothing. conflicts: pairs of chargers that both count and may be one. '
   'payable: whether anybody can be paid now, null where no partner waits for that. unpayable: who cannot be, with the '
-  'reason. No personal data.';
+  'reason, or came_back. No personal data.';
 
 -- supabase/schemas/money/bookings/submit.sql
 
@@ -13151,7 +13171,8 @@ comment on function ops.ledger_check(jsonb) is
 -- EPC135-18, Guidance on reason codes for SEPA Credit Transfer R-transactions. Effects are ours:
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
--- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
+-- none:    nothing says that the account is wrong. Nothing is barred, nobody is mailed, and the money is payable again.
+-- ours:    as none, and nothing that the payee could change.
 -- before:  the bank had the same order before, and pays that one. It changes nothing. As the reason of a payment that
 --          came back it says that the money is here: then it is as none.
 create function private.bank_reasons() returns table (code text, effect text, means text)
@@ -13166,44 +13187,44 @@ as $$
     ('AG01', 'account', 'this kind of account takes no transfers, such as a savings account'),
     ('BE01', 'account', 'the account belongs to somebody else than the name says'),
     ('MD07', 'holder', 'the holder of the account died'),
-    ('AC02', 'none', 'the number of our own account is wrong'),
-    ('AC05', 'none', 'our own account is closed'),
-    ('AG02', 'none', 'the bank does not know this kind of order'),
-    ('AM02', 'none', 'the amount is more than the bank allows'),
-    ('AM04', 'none', 'our own account had too little money'),
+    ('AC02', 'ours', 'the number of our own account is wrong'),
+    ('AC05', 'ours', 'our own account is closed'),
+    ('AG02', 'ours', 'the bank does not know this kind of order'),
+    ('AM02', 'ours', 'the amount is more than the bank allows'),
+    ('AM04', 'ours', 'our own account had too little money'),
     ('AM05', 'before', 'the bank had this order before'),
-    ('AM09', 'none', 'the amount is wrong'),
-    ('AM10', 'none', 'the sum of the file is not that of its payments'),
+    ('AM09', 'ours', 'the amount is wrong'),
+    ('AM10', 'ours', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
-    ('DT01', 'none', 'the day of payment is none that the bank takes'),
+    ('DT01', 'ours', 'the day of payment is none that the bank takes'),
     ('DU01', 'before', 'the bank had a file of this id before'),
     ('DU02', 'before', 'the bank had a batch of this id before'),
     ('DU03', 'before', 'the bank had this payment before'),
     ('DU04', 'before', 'the bank had a payment of this id before'),
     ('DU05', 'before', 'the bank had an instruction of this id before'),
     ('DUPL', 'before', 'the bank had this payment before'),
-    ('ED05', 'none', 'the banks could not settle it'),
-    ('FF01', 'none', 'the bank could not read the file'),
-    ('FOCR', 'none', 'we asked for it back'),
+    ('ED05', 'ours', 'the banks could not settle it'),
+    ('FF01', 'ours', 'the bank could not read the file'),
+    ('FOCR', 'ours', 'we asked for it back'),
     ('FRAD', 'none', 'the bank suspects fraud'),
     ('MS02', 'none', 'the payee refused it, without a reason'),
     ('MS03', 'none', 'the bank gave no reason'),
     ('NARR', 'none', 'the bank gave its reason in words'),
     ('RC01', 'none', 'the BIC is wrong'),
-    ('RR01', 'none', 'by law: our account or our id is missing'),
-    ('RR02', 'none', 'by law: our name or address is missing'),
+    ('RR01', 'ours', 'by law: our account or our id is missing'),
+    ('RR02', 'ours', 'by law: our name or address is missing'),
     ('RR03', 'none', 'by law: the name or address of the payee is missing'),
     ('RR04', 'none', 'by law'),
-    ('TECH', 'none', 'the bank had a technical fault'),
-    ('TM01', 'none', 'the order came after the hour of the bank')) r (code, effect, means)
+    ('TECH', 'ours', 'the bank had a technical fault'),
+    ('TM01', 'ours', 'the order came after the hour of the bank')) r (code, effect, means)
 $$;
 
 -- What a reason of a bank's file comes to. A code that the table does not have bars nothing and mails nobody.
 create function private.bank_effect(reason text) returns text
 language sql immutable
 as $$
-  select coalesce((select r.effect from private.bank_reasons() r
+  select coalesce((select case r.effect when 'ours' then 'none' else r.effect end from private.bank_reasons() r
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
 
@@ -13287,7 +13308,9 @@ begin
         join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
         join core.payout_batches b on b.id = l.batch_id
        cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        join core.payout_entries e on e.partner_id = o.partner_id and e.part_id = o.id
+        -- by both columns: else without statistics each call reads all entries of the partner
+       cross join lateral (
+         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
        where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
    group by m.id;
 end $$;
@@ -13355,6 +13378,11 @@ begin
   return made;
 end $$;
 
+-- The cause of an entry of a part of a line. What failed by mistake moves a second time.
+create function private.payout_cause(part uuid, line core.payout_lines) returns text
+language sql immutable
+as $$ select 'payout:' || part || case when line.unfailed_at is null then '' else ':again' end $$;
+
 -- Puts the money of these lines back into the balances that they took it from. It is moved by what the parts say, not
 -- by the entries, because retention may have deleted those.
 create function private.return_lines(lines core.payout_lines[]) returns void
@@ -13365,13 +13393,13 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id || ':reversed', p.amount, 'payout', l.payee_id, p.kind,
-                                          p.payee_id))
-               || coalesce(array_agg(private.euro_posting('payout:' || p.id || ':paid:reversed', p.amount, 'bank',
-                                                          l.payee_id, 'payout', l.payee_id))
+           array_agg(private.euro_posting(k.cause || ':reversed', p.amount, 'payout', l.payee_id, p.kind, p.payee_id))
+               || coalesce(array_agg(private.euro_posting(k.cause || ':paid:reversed', p.amount, 'bank', l.payee_id,
+                                                          'payout', l.payee_id))
                              filter (where l.status = 'paid'), '{}') as postings
       from unnest(lines) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     cross join lateral (select private.payout_cause(p.id, l) as cause) k
      group by p.ledger_partner_id
   loop
     perform private.post(ledger.partner_id, ledger.postings);
@@ -13389,8 +13417,8 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank',
-                                          l.payee_id)) as postings
+           array_agg(private.euro_posting(private.payout_cause(p.id, l) || ':paid', p.amount, 'payout', l.payee_id,
+                                          'bank', l.payee_id)) as postings
       from unnest(waiting) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
      group by p.ledger_partner_id
@@ -13410,7 +13438,8 @@ begin
 end $$;
 
 -- Marks lines that the bank did not pay, or sent back. The money is in the balances again. Only if the account was
--- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so.
+-- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so. Without a reason it
+-- is the one that somebody gave before.
 create function private.fail_lines(lines core.payout_lines[], reason text,
                                    bars text default null) returns void
 language plpgsql
@@ -13419,10 +13448,10 @@ declare
   effect constant text := coalesce(bars, private.failure_effect(reason));
   line   core.payout_lines;
 begin
-  perform private.return_lines(lines);
-  perform private.withdraw_statement(l) from unnest(lines) l;
+  perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
-     set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason,
+     set status = 'failed', failed_at = private.now(),
+         failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),
          failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
@@ -13432,6 +13461,46 @@ begin
   end loop;
   perform private.set_tenant(null), private.emit_payouts('payout.failed', lines);
   perform private.notify_payments(lines, 'payout_failed') where effect = 'account';
+end $$;
+
+-- Marks a line as paid that failed here, and that the bank booked all the same. Its money leaves the balances a second
+-- time. Refused if another payment has it already.
+create function private.unfail_line(line core.payout_lines) returns void
+language plpgsql
+as $$
+declare
+  ledger record;
+begin
+  perform private.refuse_if('payout_paid_again', line.unfailed_at is not null or exists (
+    select from core.payout_parts p
+      join core.payout_parts o on o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id
+          and o.kind = p.kind and o.id <> p.id
+      join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id and l.status in ('pending', 'paid')
+     where p.partner_id = line.partner_id and p.line_id = line.id
+       -- VAT belongs to no sale, so a later payment may have it
+       and (p.forgotten <> 0 or p.kind = 'vat' and l.arrival > line.arrival or exists (
+         select from core.payout_entries e
+           join core.payout_entries n on n.partner_id = o.partner_id and n.part_id = o.id
+               and n.ledger_partner_id = e.ledger_partner_id and n.allocation_id = e.allocation_id
+          where e.partner_id = p.partner_id and e.part_id = p.id))), json_build_object('line', line.id));
+  update core.payout_lines l
+     set status = 'pending', failed_at = null, failed_reason = null, failed_effect = null, failed_by = null,
+         released_at = null, released_reason = null, returned = false, unfailed_at = private.now()
+   where l.partner_id = line.partner_id and l.id = line.id
+  returning * into line;
+  for ledger in
+    select p.ledger_partner_id as partner_id,
+           array_agg(private.euro_posting(private.payout_cause(p.id, line), p.amount, p.kind, p.payee_id, 'payout',
+                                          line.payee_id)) as postings
+      from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id
+     group by p.ledger_partner_id
+  loop
+    perform private.post(ledger.partner_id, ledger.postings);
+  end loop;
+  perform private.pay_lines(array[line]),
+          private.set_tenant(line.partner_id),
+          private.audit('payout.unfailed', line.payee_id, jsonb_build_object('line', line.id));
+  perform private.set_tenant(null);
 end $$;
 
 -- Mails the customers of these lines: payout_sent, the bank is asked to pay them on a day; payout_paid, it did;
@@ -13693,8 +13762,10 @@ as $$
                     when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
                     -- the bank refuses no payment that it booked
                     when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                    -- no file says whether that is the same return again, or the other payment on the same day
                     when w.returned and w.nth <= w.spare
-                      then case when (w.of).surplus_on is null then 'surplus' else 'already' end
+                      then case when (w.of).surplus_on is null then 'surplus'
+                                when (w.of).status = 'failed' then 'already' else 'surplus_before' end
                     when w.what = 'paid' and (w.of).status in ('paid', 'failed')
                          or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
                case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
@@ -13715,6 +13786,8 @@ declare
   wanted numeric;
   booked numeric;
   seen   uuid[] := '{}';
+  failed uuid[] := '{}';
+  waits  uuid[] := '{}';
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -13781,26 +13854,29 @@ begin
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;
-  -- lines that did not arrive: the first person asks, the second does it
+  -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in
-    select w.reason, array_agg(w.line) as ids from unnest(words) w where w.what = 'back' and w.outcome is null
-     group by w.reason order by w.reason
+    select private.return_effect(w.reason) as effect, array_agg(l) as lines
+      from unnest(words) w
+      join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
+        on l.id = w.line
+     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login and l.return_asked_reason = w.reason
+     group by 1 order by 1
   loop
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l
-                    where l.return_asked_by <> login and l.return_asked_reason = said.reason);
-    if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
-      update core.payout_lines l set returned = true
-       where l.partner_id = any (array(select p.id from core.partners p))
-         and l.id = any (array(select f.id from unnest(lines) f))
-         and l.id = any (array(select w.line from unnest(words) w where w.returned));
-      words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
-      changed := true;
-    end if;
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l where l.status <> 'failed');
-    changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
-    words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'waits');
+    perform private.fail_lines(said.lines, null, said.effect);
+    failed := failed || array(select l.id from unnest(said.lines) l);
+    changed := true;
   end loop;
+  waits := array(select w.line from unnest(words) w
+                  where w.what = 'back' and w.outcome is null and w.line <> all (failed) order by w.place);
+  changed := private.ask_returns(waits, array(select w.reason from unnest(words) w
+                                               where w.what = 'back' and w.outcome is null and w.line <> all (failed)
+                                               order by w.place), login) > 0 or changed;
+  -- two people said it
+  update core.payout_lines l set failed_by = null, returned = w.returned
+    from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w
+   where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (failed) and l.id = w.line;
+  words := private.set_outcomes(private.set_outcomes(words, 'back', failed, 'failed'), 'back', waits, 'waits');
   -- batches whose file was refused
   foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
                                                               and w.outcome is null) loop
@@ -13844,8 +13920,9 @@ as $$
       from unnest(words) w order by w.place)
 $$;
 
--- Stores that somebody read in a file of the bank that these lines did not arrive. Returns how many are new.
-create function private.ask_returns(lines core.payout_lines[], login text, reason text) returns int
+-- Stores that somebody read in a file of the bank that these lines did not arrive, for these reasons. Returns how many
+-- are new.
+create function private.ask_returns(lines uuid[], reasons text[], login text) returns int
 language plpgsql
 as $$
 declare
@@ -13853,16 +13930,17 @@ declare
   line  core.payout_lines;
 begin
   with asked as (
-    update core.payout_lines l set return_asked_by = login, return_asked_reason = ask_returns.reason
-      from unnest(lines) g
-     where l.partner_id = g.partner_id and l.id = g.id
-       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, ask_returns.reason)
+    update core.payout_lines l set return_asked_by = login, return_asked_reason = g.reason
+      from unnest(ask_returns.lines, reasons) g (id, reason)
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ask_returns.lines)
+       and l.id = g.id
+       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, g.reason)
     returning l)
   select coalesce(array_agg(a.l), '{}') into fresh from asked a;
   foreach line in array fresh loop
     perform private.set_tenant(line.partner_id),
         private.audit('payout.return_asked', line.payee_id,
-                      jsonb_build_object('line', line.id, 'reason', left(ask_returns.reason, 4)));
+                      jsonb_build_object('line', line.id, 'reason', left(line.return_asked_reason, 4)));
   end loop;
   return cardinality(fresh);
 end $$;
@@ -13873,14 +13951,15 @@ language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
-           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
+           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted,
+           'reason', case when w.what in ('back', 'rejected') then w.reason end,
            'means', r.means,
            'effect', case when w.what = 'back' then private.return_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
       on l.id = w.line
-    left join private.bank_reasons() r on r.code = left(w.reason, 4)
+    left join private.bank_reasons() r on r.code = left(w.reason, 4) and w.what in ('back', 'rejected')
 $$;
 
 -- supabase/schemas/money/payouts/operator_payouts.sql
@@ -14113,9 +14192,12 @@ begin
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
-  elsif not coalesce((input ->> 'to_keep')::boolean, false) and exists (
-          select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
-    perform private.refuse('payout_booked', json_build_object('batch', batch.id));
+  elsif not coalesce((input ->> 'to_keep')::boolean, false)
+        and (batch.reject_asked_by is not null or exists (
+          select from core.payout_lines l
+           where l.batch_id = batch.id and (l.status in ('paid', 'failed') or l.return_asked_by is not null))) then
+    -- sent again it may pay what is payable in the next batch
+    perform private.refuse('payout_answered', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,
                                                                 'exported_at', private.iso(batch.exported_at)));
@@ -14165,6 +14247,7 @@ language plpgsql security definer
 as $$
 declare
   failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
+  booked constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'booked', '[]')));
   batch  core.payout_batches;
   named  text;
   reason text;
@@ -14177,7 +14260,7 @@ declare
   asked  int := 0;
   waits  int := 0;
 begin
-  perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
+  perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed || booked) = 0);
   perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);
@@ -14193,7 +14276,8 @@ begin
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
   effect := private.failure_effect(reason);
-  login := case when effect = 'none' and cardinality(failed) > 0 then private.operator_login() end;
+  -- whoever reports a line does not release it: a login that several share names nobody
+  login := case when cardinality(failed || booked) > 0 then private.operator_login() end;
   perform private.refuse_if('payout_had_before', effect = 'before', json_build_object('batch', batch.id));
   foreach named in array failed loop
     select * into line from core.payout_lines l
@@ -14208,12 +14292,22 @@ begin
       perform private.fail_lines(array[line], reason);
       lost := lost + 1;
     else
-      asked := asked + private.ask_returns(array[line], login, reason);
+      asked := asked + private.ask_returns(array[line.id], array[reason], login);
       waits := waits + 1;
     end if;
   end loop;
+  foreach named in array booked loop
+    select * into line from core.payout_lines l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
+    perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named)),
+            private.refuse_if('payout_line_not_failed', line.status in ('pending', 'cancelled'),
+                              json_build_object('line', named));
+    continue when line.status = 'paid';
+    perform private.unfail_line(line);
+    paid := paid + 1;
+  end loop;
   if batch.status = 'exported' and waits = 0 then
-    paid := private.pay_lines(private.lines_of(batch.id));
+    paid := paid + private.pay_lines(private.lines_of(batch.id));
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
@@ -14223,12 +14317,13 @@ begin
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
     'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
                where l.partner_id = any (array(select p.id from core.partners p))
-                   and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
+                   and l.id = any (array(select private.line_id_of(f) from unnest(failed || booked) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, waits, batch, lines}. The failed '
-  'lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the batch with '
-  'them. Every other line of the batch is paid.';
+  'What the bank did: {batch?, failed?: [line], booked?: [line], reason?} to {changed, paid, failed, waits, batch, '
+  'lines}. booked are lines that failed here by mistake: they are paid, if no other payment has their money. The '
+  'failed lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the '
+  'batch with them. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
@@ -14343,8 +14438,7 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
-    -- what the bank itself sent back was said by two people already
-    perform private.refuse_if('second_person_releases', not line.returned and line.failed_by = private.operator_login(),
+    perform private.refuse_if('second_person_releases', line.failed_by = private.operator_login(),
                               json_build_object('login', line.failed_by));
     perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line
@@ -16839,7 +16933,7 @@ begin
   loop
     perform private.post(tenant, postings);
   end loop;
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.documents d where d.year < extract(year from border);
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
@@ -16982,8 +17076,13 @@ create function private.forget_sessions(border date, size int) returns int
 language plpgsql
 as $$
 declare
-  gone    core.charging_sessions[] := array(select s from core.charging_sessions s
-                                            where s.month < border limit size for update skip locked);
+  gone    core.charging_sessions[] := array(
+    select s from core.charging_sessions s
+     where s.month < border
+       -- a booking that was sold late is kept with what it rests on
+       and not exists (select from core.booking_rows r where r.partner_id = s.partner_id
+                       and r.connection_id = s.connection_id and r.period = s.month)
+     limit size for update skip locked);
   deleted int;
 begin
   delete from core.replaced_charging_sessions r using unnest(gone) s
@@ -17030,8 +17129,10 @@ as $$
 declare
   gone        core.accounts[];
   connections core.connections[];
+  tenant      uuid;
+  postings    private.posting[];
 begin
-  -- we owe these customers nothing, and may delete all of their rows
+  -- we owe these customers nothing, and may delete all of their rows; nothing can come that would settle what they owe
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)
@@ -17053,8 +17154,17 @@ begin
             and (exists (select from core.charging_sessions s where s.partner_id = h.partner_id and s.charger_id = h.id)
                  or exists (select from core.charging_evidence e where e.partner_id = h.partner_id
                             and e.charger_id = h.id)))
-       and private.balance(a.partner_id, 'EUR', 'customer', a.id) = 0
+       and private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0
      order by a.partner_id, a.id limit size for update of a);
+  for tenant, postings in
+    select o.partner_id, array_agg(private.euro_posting('closed:debt:' || o.id, -o.balance, 'closed', o.partner_id,
+                                                        'customer', o.id))
+      from (select a.partner_id, a.id, private.balance(a.partner_id, 'EUR', 'customer', a.id) as balance
+              from unnest(gone) a) o
+     where o.balance < 0 group by o.partner_id
+  loop
+    perform private.require_agreement(tenant), private.post(tenant, postings);
+  end loop;
   connections := array(select c from core.connections c join unnest(gone) a on c.partner_id = a.partner_id
                        and c.account_id = a.id);
   delete from core.notices n using unnest(gone) a where n.partner_id = a.partner_id and n.account_id = a.id;
@@ -17176,7 +17286,7 @@ as $$
 declare
   border constant date := private.retention_border();
 begin
-  perform private.hold_books() where kind in ('invoices', 'bookings', 'payouts', 'ledger');
+  perform private.hold_books() where kind in ('invoices', 'bookings', 'payouts', 'accounts', 'ledger');
   return case kind
     when 'drafts' then private.forget_claimed_drafts(size)
     when 'payouts' then private.forget_payouts(border, size)
@@ -17586,15 +17696,14 @@ as $$
   on conflict on constraint documents_part_key do nothing
 $$;
 
--- Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.
-create function private.withdraw_statement(line core.payout_lines) returns void
+-- Deletes the statements of paid lines that came back. Their months are on the statements of the lines that pay them.
+create function private.withdraw_statements(lines core.payout_lines[]) returns void
 language sql
 as $$
+  delete from core.documents d using unnest(lines) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.documents d
-   where d.partner_id = line.partner_id
-     and (d.line_id = line.id
-          or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id
-                                    and p.line_id = line.id)))
+   using unnest(lines) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+   where d.partner_id = p.partner_id and d.part_id = p.id
 $$;
 
 -- The language in which a customer signed last.
@@ -19142,6 +19251,7 @@ language plpgsql
 as $$
 declare
   mail core.mail_outbox;
+  each core.mail_outbox;
   recipients constant text[] := array(select lower(r) from jsonb_array_elements_text(report -> 'recipients') as r);
   code constant text := substring(report ->> 'status' from '^[245][.][0-9]{1,3}[.][0-9]{1,3}$');
 begin
@@ -19159,12 +19269,18 @@ begin
   if not found then
     return 'known';
   end if;
-  -- what arrived since says that the address is good
-  if not exists (select from core.mail_outbox m
-                  where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'sent'
-                      and m.done_at > mail.done_at) then
-    perform private.note_failed_mail(mail, private.mail_failure(code));
-  end if;
+  -- what arrived since says that the address is good; else what bounced before this one, and waited for it, counts too
+  for each in
+    select * from core.mail_outbox m
+     where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'bounced'
+       and m.done_at <= mail.done_at and not exists (
+         select from core.mail_outbox o
+          where o.recipient = m.recipient and o.partner_id = m.partner_id and o.status = 'sent'
+            and o.done_at > m.done_at)
+     order by m.done_at, m.id
+  loop
+    perform private.note_failed_mail(each, private.mail_failure(substring(each.last_error from '[245][.][0-9.]+$')));
+  end loop;
   perform private.set_tenant(mail.partner_id), private.audit('mail.bounced', mail.id);
   return 'failed';
 end $$;
@@ -29873,9 +29989,10 @@ begin
     union all
     select l from core.payout_lines l where l.partner_id = any (partners) and l.account_id is null);
   for ledger in
-    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || suffix) as causes
+    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || again || suffix) as causes
       from unnest(gone) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+      cross join unnest(array['', ':again']) again
       cross join unnest(array['', ':paid', ':reversed', ':paid:reversed']) suffix
      group by p.ledger_partner_id
   loop
@@ -29887,7 +30004,7 @@ begin
   delete from core.documents d where d.partner_id = any (partners) and d.invoice_id is not null;
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.payout_entries e using unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id
       and p.line_id = l.id
    where e.partner_id = p.partner_id and e.part_id = p.id;

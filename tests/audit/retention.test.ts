@@ -295,6 +295,53 @@ test("contract §3 an invoice keeps both its credit notes, and a quarter that is
   }
 });
 
+test("contract §3 what a booking rests on is kept with it; what a customer owes goes with the customer, and the books agree", async () => {
+  const other = await createPayoutWorld();
+  try {
+    const person = await addChargingPerson(other);
+    await other.row("update core.chargers set created_at = '2026-01-01Z' where account_id = $1", person.account_id);
+    await person.charge("2026-04", 100_000);
+    for (const step of ["open", "submit", "credit"]) await other.done(`booking ${step} 2026-Q2 --partner service`);
+    const [debtor] = await other.sold([100, 60]);
+    const { batch_id } = await other.exported();
+    // sold in 2026, paid in 2027
+    await other.freeze("2027-01-15T12:00:00Z");
+    await other.done(`payout settle ${batch_id}`);
+    await other.done(["sale", "reverse", "V-1", "--reason", "the buyer withdrew", "--recover", "--yes"]);
+    const statements = async () =>
+      (
+        await other.row(
+          "select json_agg(private.statement_content(d) order by d.id) as said from core.documents d where d.line_id is not null",
+        )
+      ).said;
+    const said = await statements();
+    expect(said.map(({ rows }: { rows: unknown[] }) => rows.length)).toEqual([1, 1]);
+    const owes = { [String(debtor?.account_id)]: -80 };
+    expect(await other.balances("customer")).toEqual(owes);
+    await other.freeze("2032-06-01T12:00:00Z");
+    await other.done("sale record 2026-Q2 --partner service --ere 1 --price 10 --buyer B --reference late");
+    await chain(other);
+    const kept = async (at: string) => {
+      await other.freeze(at);
+      await chain(other);
+      await other.done("retention run --yes");
+      await other.agrees();
+      const { charging_sessions, accounts } = await rowCounts(other, "charging_sessions", "accounts");
+      return [charging_sessions, accounts, await other.balances("customer")];
+    };
+    const [sessions] = await kept("2032-12-31T12:00:00Z");
+    expect(sessions).toBeGreaterThan(0);
+    const owed = { [String(person.account_id)]: expect.any(Number) };
+    expect(await kept("2033-01-01T12:00:00Z")).toEqual([sessions, 3, { ...owes, ...owed }]);
+    expect(await statements(), "of payments that are kept").toEqual(said);
+    expect(await kept("2034-01-01T12:00:00Z")).toEqual([sessions, 1, owed]);
+    expect(await statements()).toBeNull();
+    expect(await kept("2039-01-01T12:00:00Z")).toEqual([0, 1, owed]);
+  } finally {
+    await other.close();
+  }
+});
+
 test("contract §3 a tenant whose only document is one invoice agrees after it is gone", async () => {
   const other = await createPayoutWorld();
   try {

@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { rowCounts } from "../harness/world.ts";
+import { operate } from "../operator/operator.ts";
 import { bankEntry, camt, type Detail, pain002, statusOf } from "./bank_files.ts";
 import { createPayoutWorld, type PayoutWorld, type Run } from "./payout_world.ts";
 
@@ -189,7 +190,7 @@ describe("contract §3 payout answer", () => {
           "x",
         ])
       ).err,
-    ).toMatch(/booked a line/);
+    ).toMatch(/The bank answered to batch/);
     // a status after it was booked
     const refused = pain002("pain.002.001.10", {
       id: bare(batch_id),
@@ -204,7 +205,7 @@ describe("contract §3 payout answer", () => {
       ]);
     expect(await outcomes(credit("2026-08-19"), credit("2026-08-19"), second)).toEqual([
       "surplus",
-      "already",
+      "surplus_before",
       "booked_twice",
     ]);
     expect(await world.balances("customer")).toEqual({});
@@ -238,7 +239,7 @@ describe("contract §3 payout answer", () => {
     const one = camt(MESSAGE, [debit(first, "2026-08-17"), debit(first, "2026-08-18"), credit(first, "2026-08-19")]);
     expect((await both(one)).map((each) => each.outcomes)).toEqual([
       ["already", "booked_twice", "surplus"],
-      ["already", "booked_twice", "already"],
+      ["already", "booked_twice", "surplus_before"],
     ]);
     // both payments came back on one day
     const all = camt(MESSAGE, [
@@ -247,9 +248,64 @@ describe("contract §3 payout answer", () => {
     ]);
     expect((await both(all)).map((each) => each.outcomes)).toEqual([
       ["already", "booked_twice", "surplus", "waits"],
-      ["already", "booked_twice", "already", "failed"],
+      ["already", "booked_twice", "surplus_before", "failed"],
     ]);
     expect(await world.balances("customer")).toEqual({ [String(second?.account_id)]: 40 });
+  });
+
+  test("attack: both payments that came back on one day, in two files, are named, and the second is told by hand", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    const end = bare(String(line?.line_id));
+    for (const day of ["2026-08-17", "2026-08-18"]) await answer(world.anna, entryOf(end, "80.00", { day }));
+    const credit = (id: string) => entryOf(end, "80.00", { credit: true, day: "2026-08-19" }).replace("B1", id);
+    const returned = (id: string) =>
+      credit(id).replace("</TxDtls>", "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls>");
+    expect((await answer(world.anna, returned("B2"))).outcomes).toEqual(["surplus"]);
+    expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["surplus_before"]);
+    await world.anna(["payout", "settle", "--failed", end, "--reason", "AC04"]);
+    expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["already"]);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
+  test("attack: a reason of the whole batch bars no account of its lines, and mails nobody", async () => {
+    const customers = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = (await world.linesOf(batch_id)).map(({ line_id }) => ({
+      line: bare(String(line_id)),
+      ...statusOf("RJCT"),
+    }));
+    const xml = pain002("pain.002.001.10", { id: bare(batch_id), batch: statusOf("RJCT", "AC06"), lines });
+    expect((await both(xml)).map((each) => each.outcomes)).toEqual([
+      ["waits", "waits", "waits"],
+      ["rejected", "failed", "failed"],
+    ]);
+    expect(await notices("payout_failed")).toEqual([]);
+    expect((await world.exported()).batch_id).not.toBe(batch_id);
+    expect(await world.balances("payout")).toEqual(
+      Object.fromEntries(customers.map(({ account_id }, n) => [account_id, n === 0 ? 80 : 40])),
+    );
+  });
+
+  test("contract §8 quarter names whom the bank sent back for a reason that bars nothing, unless the reason is ours", async () => {
+    const [customer] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const refused = lines.map(({ line_id, payee }) => ({
+      line: bare(line_id),
+      ...statusOf("RJCT", payee === customer?.account_id ? "XX13" : "AM04"),
+    }));
+    await both(pain002("pain.002.001.10", { id: bare(batch_id), lines: refused }));
+    const named = async () =>
+      (await world.done("quarter 2026-Q2")).unpayable
+        .filter(({ reason }: { reason: string }) => reason === "came_back")
+        .map(({ payee, because }: Record<string, string>) => [payee, because]);
+    expect(await named()).toEqual([[customer?.account_id, "XX13"]]);
+    const { out } = await operate(["quarter", "2026-Q2"], { OPERATOR_DATABASE_URL: world.database.url("operator") });
+    expect(out).toMatch(/came back\n.*came_back .*ask about the account, because the bank said XX13/s);
+    await world.setIban(customer as never, "DE89370400440532013000");
+    expect(await named()).toEqual([]);
   });
 
   test("attack: one person who writes a file of the bank does not release what it says", async () => {
@@ -262,6 +318,13 @@ describe("contract §3 payout answer", () => {
     await world.anna(["payout", "settle", "--failed", String(line?.line_id), "--reason", "AC04"]);
     const release = ["payout", "release", String(customer?.account_id), "--reason", "x"];
     expect((await world.anna(release)).err).toMatch(/somebody else has to release/);
+    // nor once it has failed
+    expect((await answer(world.anna, forged)).outcomes).toEqual(["already"]);
+    expect((await world.anna(release)).err).toMatch(/somebody else has to release/);
+    // nor by the login that several share
+    expect((await world.run(["payout", "settle", "--failed", String(line?.line_id)])).err).toMatch(
+      /operator is shared/,
+    );
   });
 
   test("attack: a batch whose lines all failed, and that the bank booked all the same, is named", async () => {
@@ -273,6 +336,31 @@ describe("contract §3 payout answer", () => {
     }));
     await both(pain002("pain.002.001.10", { id: bare(batch_id), lines }));
     expect((await answer(world.anna, booked("120.00", batch_id))).outcomes).toEqual(["failed_before"]);
+  });
+
+  test("contract §3 what failed here by mistake is taken back once, unless another payment has the money; it may come back after that", async () => {
+    const [customer] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const line = (await world.linesOf(batch_id)).find(({ payee }) => payee === customer?.account_id)?.line_id ?? "";
+    await world.anna(["payout", "settle", "--failed", line]);
+    const debit = booked("120.00", batch_id);
+    expect((await answer(world.anna, debit)).outcomes).toEqual(["sum_differs"]);
+    const take = ["payout", "settle", "--booked", line];
+    expect((await world.run(take)).err).toMatch(/operator is shared/);
+    // while another payment has it
+    await world.bram(["payout", "release", String(customer?.account_id), "--reason", "a mistake"]);
+    const { batch } = (await world.anna("payout prepare")).json;
+    expect((await world.anna(take)).err).toMatch(/run payout cancel for its batch first/);
+    await world.anna(["payout", "cancel", batch.batch_id, "--reason", "x", "--yes"]);
+    expect((await world.anna(take)).json).toMatchObject({ changed: true, paid: 1 });
+    expect((await world.anna(take)).json).toMatchObject({ changed: false });
+    await world.agrees();
+    expect(await world.balances("customer")).toEqual({});
+    expect((await answer(world.anna, debit)).outcomes).toEqual(["paid"]);
+    const [, done] = await both(back({ line: bare(line), amount: "80.00", reason: "AC04" }));
+    expect(done?.outcomes).toEqual(["failed"]);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+    expect((await world.anna(take)).err).toMatch(/taken back once before/);
   });
 
   test("attack: a batch is not exported once an IBAN of it was changed or barred after it was prepared", async () => {
@@ -416,6 +504,8 @@ describe("contract §3 payout answer", () => {
     // while a refusal waits, nobody is told that it was paid
     expect((await answer(world.anna, reject(batch_id))).outcomes).toEqual(["waits"]);
     expect((await world.run(["payout", "settle", batch_id])).err).toMatch(/Another operator repeats that first/);
+    const resend = ["payout", "export", batch_id, "--again", "--reason", "x", "--out", join(world.folder, "twice.xml")];
+    expect((await world.bram(resend)).err).toMatch(/The bank answered to batch/);
     expect(await notices("payout_paid")).toEqual([]);
     // a batch that is booked twice in one file, and then at another sum
     const twice = camt(

@@ -62,6 +62,9 @@ test("contract §5 a reset takes a customer out of bookings, sales and the ledge
   await world.done(["sale", "reverse", "R-2", "--reason", "back"]);
   await payAll();
   expect(await rowCounts(world, "payout_lines")).toEqual({ payout_lines: 3 });
+  // failed by mistake, and taken back
+  await world.row("select private.fail_lines(array(select l from core.payout_lines l), 'AC04')");
+  await world.row("select private.unfail_line(l) from core.payout_lines l");
   await world.agrees();
 
   await erase(goes);

@@ -135,6 +135,23 @@ test("contract §8 quarter says who completes a refusal, and sends nobody to a c
   expect(shown).not.toMatch(/account show|payout name/);
 });
 
+test("contract §8 quarter names one command where several partners wait for the same, and counts what is below the minimum", () => {
+  const partners = ["noord", "zuid", "west"].map((partner_slug, n) => ({
+    partner_slug,
+    next: { step: n < 2 ? "export" : "sell", ere: 3 },
+  }));
+  const payee = { payee: "0b0d1e00", partner_slug: "zuid", is_partner: false, amount_eur: 1.25, until: null };
+  const unpayable = Array.from({ length: 60 }, () => ({ ...payee, reason: "below_minimum" }));
+  const barred = { ...payee, reason: "iban_failed" };
+  const shown = showQuarter({ quarter: "2026-Q2", over: true, partners, unpayable: [...unpayable, barred] });
+  expect(shown.match(/operator -- .*/g)).toEqual([
+    "operator -- booking export 2026-Q2 --all --to out",
+    "operator -- sale record 2026-Q2 --partner west --ere 3 --price <euro> --buyer <name> --reference <reference>",
+  ]);
+  expect(shown).toMatch(/Cannot be paid\n.*\n.*iban_failed/);
+  expect(shown).toContain("Below the minimum: 60 payees, € 75.00 in all.");
+});
+
 test("contract §8 quarter names a booking by its id where a quarter has several, and shows months that cannot be booked", async () => {
   await world.customer({ "2026-06": 50 });
   await world.done("booking open 2026-Q2");

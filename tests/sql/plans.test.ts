@@ -88,6 +88,10 @@ const STEPS: { step: string; sql: string; people?: true }[] = [
     people: true,
   },
   { step: "show a booking", sql: `select private.booking_row(b) from ${BOOKING}` },
+  {
+    step: "pay",
+    sql: `select private.make_batch(array(select y from private.payees(0) y where y.partner_id = $1 and y.account_id is not null and y.amount > 0), 0, 'test')`,
+  },
   { step: "invoice", sql: "select private.issue_invoices(p, $2, 'test') from core.partners p where p.id = $1" },
   {
     step: "show an invoice",
@@ -128,6 +132,7 @@ const MOST: Record<string, [first: number, second: number, analyzed: number]> = 
   credit: [90_000, 94_000, 80_000],
   sell: [145_000, 152_000, 120_000],
   "show a booking": [3_700, 3_800, 2_400],
+  pay: [60_000, 114_000, 51_000],
   invoice: [61_000, 101_000, 123_000],
   "show an invoice": [35_000, 10_200, 4_000],
   // dead versions of rows are read until no transaction of the server is older, those of other tests too: 29,000 to 81,000 blocks
@@ -141,6 +146,7 @@ const GUARDS: Record<string, { fences: number; step: string }> = {
   "private.admit": { fences: 1, step: "admission" },
   "private.booking_row": { fences: 1, step: "show a booking" },
   "private.check_books": { fences: 1, step: "check" },
+  "private.earned_of": { fences: 1, step: "pay" },
   "private.invoice_months": { fences: 1, step: "show an invoice" },
   "private.judge_quarter": { fences: 1, step: "judge" },
   "private.positions": { fences: 1, step: "positions" },

@@ -46,7 +46,7 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
   {
     because: "each change requests its document in the same transaction",
     from: ["customers", "money"],
-    to: ["core.documents", "private.request_statements", "private.withdraw_statement"],
+    to: ["core.documents", "private.request_statements", "private.withdraw_statements"],
   },
   {
     because: "the first line of every api function knows whose rows are people's",

@@ -474,6 +474,21 @@ describe("§6 mail that comes back", () => {
     expect(await signatoryOf(moved)).toEqual(REACHED);
   });
 
+  test("a mail that bounced behind a later one is told once that one bounced too", async () => {
+    const [first, second] = [await mailed(), await mailed()];
+    await world.row("update core.signatories set email = $2 where account_id = $1", second.account_id, first.email);
+    await world.row(
+      "update core.mail_outbox set recipient = $2, done_at = done_at + interval '1 second' where id = $1",
+      second.mail,
+      first.email,
+    );
+    expect(await outcomes(file(report(first)))).toEqual(["failed"]);
+    expect(await signatoryOf(first)).toEqual(REACHED);
+    expect(await outcomes(file(report({ ...second, recipient: first.email, status: "5.2.2" })))).toEqual(["failed"]);
+    expect(await signatoryOf(second)).toEqual(missed("mailbox_full"));
+    expect(await signatoryOf(first)).toEqual(missed("unknown_address"));
+  });
+
   test("a thousand reports in an mbox, and the files of a folder: each is read once, wherever a chunk ends", async () => {
     const sent = await mailed();
     const drafted = await draftFor();

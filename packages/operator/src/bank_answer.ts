@@ -156,7 +156,8 @@ function readStatus(root: Element, answer: BankAnswer) {
           what: "back",
           line: textAt(line, "OrgnlEndToEndId") ?? "",
           amount: amount && amountOf(amount),
-          reasons: [...ofLine, ...ofPayment, ...ofGroup],
+          // what the bank says of the whole batch or file says nothing of this account
+          reasons: [...(ofLine.length > 0 ? ofLine : ofWhole(ofPayment, ofGroup)), ...ofPayment, ...ofGroup],
         });
       } else leave(answer, `payment of status ${status}, which changes nothing`);
     }
@@ -265,6 +266,13 @@ const reasonsOf = (from: Element, element: string): string[] =>
       .trim()
       .slice(0, 200);
   });
+
+/** A reason of the whole batch or file in words, so that its code bars no account. */
+const ofWhole = (...reasons: string[][]): string[] =>
+  reasons
+    .flat()
+    .slice(0, 1)
+    .map((reason) => `NARR of the whole batch: ${reason}`.slice(0, 200));
 
 /** An amount in euro, as it is written; undefined of another currency, or if it is none. */
 function amountOf(element: Element): string | undefined {

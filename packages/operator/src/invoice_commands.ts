@@ -18,8 +18,9 @@ const MISSING: Record<string, string> = {
 };
 
 function issued({ invoices, left_out }: OpsAnswer): string {
+  const sorted = (invoices as Row[]).toSorted((a, b) => String(a.partner_slug).localeCompare(String(b.partner_slug)));
   return [
-    list("invoices", INVOICE_COLUMNS)({ invoices }),
+    list("invoices", INVOICE_COLUMNS)({ invoices: sorted }),
     ...((left_out as Row[]).length > 0
       ? [
           `Left out\n${table(

@@ -48,6 +48,6 @@ process.exitCode = await run(process.argv.slice(2), {
   operator: osUser(),
   readLine,
   local: () => readStack(process.env.OPERATOR_STACK || undefined) ?? undefined,
-  ...(process.stdout.isTTY && { screen: { width: process.stdout.columns, color: !process.env.NO_COLOR } }),
+  ...(process.stdout.isTTY && { screen: { width: process.stdout.columns || 120, color: !process.env.NO_COLOR } }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { confirm }),
 });

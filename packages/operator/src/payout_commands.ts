@@ -111,9 +111,12 @@ const OUTCOMES: Record<string, string> = {
     "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
   had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
   booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
-  failed_before: "failed_before: booked, but it failed here before; compare it with the bank, nothing changed",
+  failed_before:
+    "failed_before: booked, but it failed here before; if the bank paid it and nothing came back, run payout settle --booked",
   booked_before: "booked_before: refused by the bank, but it was booked; ask the bank, nothing changed",
   surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
+  surplus_before:
+    "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed",
   names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
 };
 
@@ -353,9 +356,10 @@ export const PAYOUT_COMMANDS: Command[] = [
     summary: "Record by hand what the bank did: paid a batch, or failed to pay lines",
     details:
       "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed. " +
-      "--failed takes lines of any exported batch, also of a settled one: the money returns to the balance. That IBAN " +
+      "--failed needs a login of your own, and takes lines of any exported batch, also of a settled one: the money returns to the balance. That IBAN " +
       "is blocked and the customer is asked for another one, unless --reason begins with a code of the bank that says " +
-      "otherwise, such as AM04. Then the money is payable again as it was, once another operator repeats the command.",
+      "otherwise, such as AM04. Then the money is payable again as it was, once another operator repeats the command. " +
+      "--booked takes back what failed here by mistake, as long as no other payment has the money.",
     example: "payout settle --failed 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
       new Argument("[batch]", "id of the batch that was paid"),
@@ -363,6 +367,7 @@ export const PAYOUT_COMMANDS: Command[] = [
         "--failed <line...>",
         "lines that were not paid or came back: their line_id, or the EndToEndId in the bank's report",
       ),
+      new Option("--booked <line...>", "lines that failed here and that the bank booked all the same"),
       reason(),
     ],
     ops: "payout_settle",

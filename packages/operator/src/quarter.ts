@@ -3,7 +3,7 @@
 import type { Row } from "./command.ts";
 import { count } from "./command.ts";
 import type { OpsAnswer } from "./database.ts";
-import { table } from "./text.ts";
+import { euro, table } from "./text.ts";
 
 /** What is typed of a payout batch: to approve it, to write its file, or to record what the bank said. */
 export const PAYOUT_STEPS = {
@@ -15,13 +15,23 @@ export const PAYOUT_STEPS = {
 
 type Step = { step: string; booking?: string; batch?: string; ere?: number; rejecting?: boolean };
 
-/** What the person types next for a partner; undefined if there is nothing to type. */
+/** What is typed once where several partners wait for a step. */
+const ALL: Record<string, (quarter: string) => string> = {
+  export: (quarter) => `booking export ${quarter} --all --to out`,
+  credit: () => "booking credit --file <granted.csv>",
+  sell: (quarter) => `sale record ${quarter} --all --price <euro> --buyer <name> --reference <reference>`,
+  invoice: (quarter) => `invoice issue ${quarter} --all`,
+};
+
+/** What the person types next for a partner; undefined if there is nothing to type. among: how many wait for the same. */
 function nextCommand(
   quarter: string,
   slug: string,
+  among: number,
   { step, booking, batch, ere, rejecting }: Step,
 ): string | undefined {
   const named = booking ?? `${quarter} --partner ${slug}`;
+  if (among > 1 && ALL[step]) return ALL[step](quarter);
   const commands: Record<string, string> = {
     preview: `booking preview ${quarter} --partner ${slug}`,
     open: `booking open ${quarter}`,
@@ -39,13 +49,6 @@ function nextCommand(
   return commands[step];
 }
 
-/** Steps that one command takes for all partners who have come so far. */
-const FOR_ALL: Record<string, (quarter: string) => string> = {
-  export: (quarter) => `booking export ${quarter} --all --to out`,
-  credit: () => "booking credit --file <granted.csv>",
-  sell: (quarter) => `sale record ${quarter} --all --price <euro> --buyer <name> --reference <reference>`,
-};
-
 type Unpayable = {
   payee: string;
   partner_slug: string;
@@ -53,18 +56,20 @@ type Unpayable = {
   amount_eur: number | null;
   reason: string;
   until: string | null;
+  /** of came_back: the code of the bank */
+  because: string | null;
 };
 
 /** What the person types, or waits for, so that a payee can be paid. */
 const HELP: Record<string, (payee: Unpayable) => string> = {
   owes: () => "nothing to type: later sales settle it",
-  below_minimum: ({ amount_eur }) => `payout prepare --minimum ${amount_eur}, or wait for more`,
   iban_missing: ({ payee }) => `account show ${payee}: they give an IBAN`,
   iban_changed: ({ until }) => `payout prepare after ${until}`,
   iban_invalid: ({ payee }) => `account show ${payee}: its checksum is wrong, they give another one`,
   iban_failed: ({ payee }) => `payout release ${payee} --reason <why>, or they give another one`,
   holder_died: ({ payee }) => `payout iban ${payee}, then payout release: once the heirs gave their account`,
   name_unreadable: ({ payee }) => `payout name ${payee} <name>`,
+  came_back: ({ payee, because }) => `account show ${payee}: ask about the account, because the bank said ${because}`,
 };
 
 /** What differs where the payee is a partner: it gives its own account, at /portal/settings. */
@@ -72,18 +77,22 @@ const PARTNER_HELP: typeof HELP = {
   iban_missing: ({ partner_slug }) => `partner show ${partner_slug}: they give an IBAN`,
   iban_invalid: ({ partner_slug }) => `partner show ${partner_slug}: its checksum is wrong, they give another one`,
   name_unreadable: ({ partner_slug }) => `partner show ${partner_slug}: they give a holder in Latin letters`,
+  came_back: ({ partner_slug, because }) =>
+    `partner show ${partner_slug}: ask about the account, because the bank said ${because}`,
 };
+
+const sumOf = (payees: Unpayable[]) => payees.reduce((sum, { amount_eur }) => sum + Number(amount_eur), 0);
 
 /** How many payees are named. */
 const MOST_NAMED = 50;
 
-function cannotBePaid(unpayable: Unpayable[]): string[] {
+function named(title: string, unpayable: Unpayable[]): string[] {
   if (unpayable.length === 0) return [];
   const helpOf = ({ is_partner, reason }: Unpayable) => (is_partner && PARTNER_HELP[reason]) || HELP[reason];
   const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: helpOf(each)?.(each) }));
   const more = unpayable.length - rows.length;
   return [
-    `Cannot be paid\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
+    `${title}\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
     ...(more > 0 ? [`and ${more} more; --json names all`] : []),
   ];
 }
@@ -91,13 +100,13 @@ function cannotBePaid(unpayable: Unpayable[]): string[] {
 export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsAnswer): string {
   const { payable, unpayable, conflicts, without } = rest;
   const rows = partners as (Row & { partner_slug: string; next: Step })[];
-  const steps = rows.map(({ partner_slug, next }) => {
-    if (next.step === "pay" && !payable) return undefined;
-    const isOne = rows.filter((row) => row.next.step === next.step).length === 1;
-    return (
-      (isOne ? undefined : FOR_ALL[next.step]?.(String(quarter))) ?? nextCommand(String(quarter), partner_slug, next)
-    );
-  });
+  const steps = rows.map(({ partner_slug, next }) =>
+    next.step === "pay" && !payable
+      ? undefined
+      : nextCommand(String(quarter), partner_slug, rows.filter((row) => row.next.step === next.step).length, next),
+  );
+  const payees = (unpayable ?? []) as Unpayable[];
+  const small = payees.filter(({ reason }) => reason === "below_minimum");
   const typed = [...new Set(steps.filter((step) => step !== undefined))];
   return [
     `${quarter}: ${over ? "over" : `runs until ${last_day}, and its bookings can be submitted after that`}. ` +
@@ -119,6 +128,19 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
           `${count(Number(conflicts), "pair")} of chargers may be one, counted twice: see \`charger conflicts\` before you book.`,
         ]
       : []),
-    ...cannotBePaid((unpayable ?? []) as Unpayable[]),
+    ...named(
+      "Cannot be paid",
+      payees.filter(({ reason }) => reason !== "came_back" && reason !== "below_minimum"),
+    ),
+    ...(small.length > 0
+      ? [
+          `Below the minimum: ${count(small.length, "payee")}, ${euro(sumOf(small))} in all. It waits for more; ` +
+            "payout prepare --minimum 0 pays it now.",
+        ]
+      : []),
+    ...named(
+      "Will be paid again to the account from which the last payment came back",
+      payees.filter(({ reason }) => reason === "came_back"),
+    ),
   ].join("\n\n");
 }

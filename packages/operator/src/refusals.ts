@@ -194,7 +194,9 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `Since batch ${batch} was prepared the IBAN of these lines was changed or barred: ${lines}. ` +
     "Run payout cancel, then payout prepare.",
   payout_booked: ({ batch }) =>
-    `The bank booked a line of batch ${batch}, so it did not refuse the file, and has no use for it again; payout answer reads what came back.`,
+    `The bank booked a line of batch ${batch}, so it did not refuse the file; payout answer reads what came back.`,
+  payout_answered: ({ batch }) =>
+    `The bank answered to batch ${batch}, so it had the file, and may pay it twice if it gets it again; payout answer reads what it says.`,
   invalid_pays_on: ({ date, next }) =>
     `The bank does not pay on ${date}; give a TARGET day within 90 days, such as ${next} (no weekend, 1 January, Good ` +
     "Friday, Easter Monday, 1 May, 25 or 26 December).",
@@ -207,6 +209,10 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   vat_rate_in_use: ({ valid_from }) =>
     `Invoices were issued on or after ${valid_from}, so that rate cannot change; a new rate must begin on a later day.`,
   nothing_to_settle: () => "Name the batch that was paid, or the lines that failed with --failed.",
+  payout_line_not_failed: ({ line }) => `Line ${line} did not fail here, so there is nothing to take back.`,
+  payout_paid_again: ({ line }) =>
+    `Another payment has the money of line ${line}, or it was taken back once before. If that payment is not exported ` +
+    "run payout cancel for its batch first; else the payee has both, so ask for one of them back.",
   ledger_disagrees: ({ partner_slug, check, first }) =>
     `The books of ${partner_slug} do not agree (${check}: ${first}), so nothing in them is deleted; see ledger check.`,
   audit_disagrees: ({ partner_slug, log, fault, row }) =>

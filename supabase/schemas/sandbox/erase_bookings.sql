@@ -41,9 +41,10 @@ begin
     union all
     select l from core.payout_lines l where l.partner_id = any (partners) and l.account_id is null);
   for ledger in
-    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || suffix) as causes
+    select p.ledger_partner_id as partner_id, array_agg('payout:' || p.id || again || suffix) as causes
       from unnest(gone) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+      cross join unnest(array['', ':again']) again
       cross join unnest(array['', ':paid', ':reversed', ':paid:reversed']) suffix
      group by p.ledger_partner_id
   loop
@@ -55,7 +56,7 @@ begin
   delete from core.documents d where d.partner_id = any (partners) and d.invoice_id is not null;
   delete from core.invoice_entries i where i.partner_id = any (partners);
   delete from core.invoices i where i.partner_id = any (partners);
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.payout_entries e using unnest(gone) l join core.payout_parts p on p.partner_id = l.partner_id
       and p.line_id = l.id
    where e.partner_id = p.partner_id and e.part_id = p.id;

@@ -225,7 +225,7 @@ export const en: MijnWords = {
       holder: (amount, _last4, day) =>
         `We transferred ${amount}, and it came back on ${day}. The amount is kept. Contact us about the payment.`,
       none: (amount, _last4, day) =>
-        `The bank did not carry out our payment of ${amount} on ${day}. Your account is not the reason. The amount is kept for you and goes with the next payment. You need not do anything.`,
+        `Our payment of ${amount} did not arrive. The bank told us on ${day}. The amount is kept for you and goes with the next payment. You need not do anything.`,
     },
     held: (moment) =>
       `This number was entered or changed recently. For your safety we pay nothing to it until ${moment}.`,

@@ -236,7 +236,7 @@ export const nl = {
       holder: (amount: string, _last4: string, day: string) =>
         `Wij maakten ${amount} over, en het kwam op ${day} terug. Het bedrag staat klaar. Neem contact met ons op over de uitbetaling.`,
       none: (amount: string, _last4: string, day: string) =>
-        `De bank heeft onze betaling van ${amount} op ${day} niet uitgevoerd. Dat lag niet aan uw rekening. Het bedrag staat voor u klaar en gaat mee met de volgende uitbetaling. U hoeft niets te doen.`,
+        `Onze betaling van ${amount} kwam niet aan. Dat meldde de bank op ${day}. Het bedrag staat voor u klaar en gaat mee met de volgende uitbetaling. U hoeft niets te doen.`,
     },
     held: (moment: string) =>
       `Dit nummer is kort geleden ingevuld of gewijzigd. Voor uw veiligheid maken wij er niets naar over tot ${moment}.`,

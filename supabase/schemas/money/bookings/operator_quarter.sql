@@ -91,16 +91,19 @@ as $$
 $$;
 
 -- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- is_partner, amount_eur, reason, until}. Also whose IBAN is wrong and who has months in the quarter, before anything
--- is owed.
+-- is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
+-- anything is owed; and who is paid again to an account from which the bank sent the last payment back, for a reason
+-- that bars nothing (came_back, because: its code).
 create function private.unpayable(tenants uuid[], quarter date) returns json
 language sql stable
 as $$
   with payee as (
     select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
            coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
-                                   when f.barred then 'iban_failed' end) as reason,
-           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until
+                                   when f.barred then 'iban_failed' when b.because is not null then 'came_back' end)
+             as reason,
+           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
+           b.because
       from private.payees(private.read_minimum('{}')) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
       cross join lateral (
@@ -109,9 +112,20 @@ as $$
                         where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
                           and l.failed_effect = 'account' and l.released_at is null
                           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+      left join lateral (
+        select l.because
+          from (select l.*, coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because
+                  from core.payout_lines l
+                 where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
+                   and l.status <> 'cancelled' order by l.arrival desc limit 1) l
+          join core.payout_batches b on b.id = l.batch_id and b.status <> 'rejected'
+         where l.status = 'failed' and l.failed_effect = 'none'
+           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
+           and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
+        on true
      where y.partner_id = any (tenants)
   ), wrong as (
-    select a.partner_id, a.id, null::numeric, 'iban_invalid', null
+    select a.partner_id, a.id, null::numeric, 'iban_invalid', null, null
       from core.accounts a
      where a.partner_id = any (tenants) and not a.iban_checksum_ok and a.id not in (select y.payee from payee y)
        and exists (select from core.connections c
@@ -121,7 +135,7 @@ as $$
   )
   select coalesce(json_agg(json_build_object(
            'payee', u.payee, 'partner_slug', p.slug, 'is_partner', u.payee = u.partner_id,
-           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until)
+           'amount_eur', u.amount, 'reason', u.reason, 'until', u.until, 'because', u.because)
            order by u.reason, p.slug, u.amount desc nulls last, u.payee), '[]')
     from (select * from payee y where y.reason is not null union all select * from wrong) u
     join core.partners p on p.id = u.partner_id
@@ -174,4 +188,4 @@ comment on function ops.quarter_show(jsonb) is
   'unpayable, conflicts, without}. Each partner has next: {step, booking?, batch?, ere?, rejecting?}. without counts '
   'the partners that delivered and booked nothing. conflicts: pairs of chargers that both count and may be one. '
   'payable: whether anybody can be paid now, null where no partner waits for that. unpayable: who cannot be, with the '
-  'reason. No personal data.';
+  'reason, or came_back. No personal data.';

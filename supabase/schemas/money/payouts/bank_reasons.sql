@@ -3,7 +3,8 @@
 -- EPC135-18, Guidance on reason codes for SEPA Credit Transfer R-transactions. Effects are ours:
 -- account: the account is wrong. Its IBAN is barred, and the customer is asked for another one.
 -- holder:  the holder died. Nothing is paid to the payee until payout release, and nobody is mailed.
--- none:    the account is right. Nothing is barred, nobody is mailed, and the money is payable again.
+-- none:    nothing says that the account is wrong. Nothing is barred, nobody is mailed, and the money is payable again.
+-- ours:    as none, and nothing that the payee could change.
 -- before:  the bank had the same order before, and pays that one. It changes nothing. As the reason of a payment that
 --          came back it says that the money is here: then it is as none.
 create function private.bank_reasons() returns table (code text, effect text, means text)
@@ -18,44 +19,44 @@ as $$
     ('AG01', 'account', 'this kind of account takes no transfers, such as a savings account'),
     ('BE01', 'account', 'the account belongs to somebody else than the name says'),
     ('MD07', 'holder', 'the holder of the account died'),
-    ('AC02', 'none', 'the number of our own account is wrong'),
-    ('AC05', 'none', 'our own account is closed'),
-    ('AG02', 'none', 'the bank does not know this kind of order'),
-    ('AM02', 'none', 'the amount is more than the bank allows'),
-    ('AM04', 'none', 'our own account had too little money'),
+    ('AC02', 'ours', 'the number of our own account is wrong'),
+    ('AC05', 'ours', 'our own account is closed'),
+    ('AG02', 'ours', 'the bank does not know this kind of order'),
+    ('AM02', 'ours', 'the amount is more than the bank allows'),
+    ('AM04', 'ours', 'our own account had too little money'),
     ('AM05', 'before', 'the bank had this order before'),
-    ('AM09', 'none', 'the amount is wrong'),
-    ('AM10', 'none', 'the sum of the file is not that of its payments'),
+    ('AM09', 'ours', 'the amount is wrong'),
+    ('AM10', 'ours', 'the sum of the file is not that of its payments'),
     ('CNOR', 'none', 'the bank of the payee cannot be reached by SEPA'),
     ('CUST', 'none', 'we asked for it back, or the payee sent it back'),
-    ('DT01', 'none', 'the day of payment is none that the bank takes'),
+    ('DT01', 'ours', 'the day of payment is none that the bank takes'),
     ('DU01', 'before', 'the bank had a file of this id before'),
     ('DU02', 'before', 'the bank had a batch of this id before'),
     ('DU03', 'before', 'the bank had this payment before'),
     ('DU04', 'before', 'the bank had a payment of this id before'),
     ('DU05', 'before', 'the bank had an instruction of this id before'),
     ('DUPL', 'before', 'the bank had this payment before'),
-    ('ED05', 'none', 'the banks could not settle it'),
-    ('FF01', 'none', 'the bank could not read the file'),
-    ('FOCR', 'none', 'we asked for it back'),
+    ('ED05', 'ours', 'the banks could not settle it'),
+    ('FF01', 'ours', 'the bank could not read the file'),
+    ('FOCR', 'ours', 'we asked for it back'),
     ('FRAD', 'none', 'the bank suspects fraud'),
     ('MS02', 'none', 'the payee refused it, without a reason'),
     ('MS03', 'none', 'the bank gave no reason'),
     ('NARR', 'none', 'the bank gave its reason in words'),
     ('RC01', 'none', 'the BIC is wrong'),
-    ('RR01', 'none', 'by law: our account or our id is missing'),
-    ('RR02', 'none', 'by law: our name or address is missing'),
+    ('RR01', 'ours', 'by law: our account or our id is missing'),
+    ('RR02', 'ours', 'by law: our name or address is missing'),
     ('RR03', 'none', 'by law: the name or address of the payee is missing'),
     ('RR04', 'none', 'by law'),
-    ('TECH', 'none', 'the bank had a technical fault'),
-    ('TM01', 'none', 'the order came after the hour of the bank')) r (code, effect, means)
+    ('TECH', 'ours', 'the bank had a technical fault'),
+    ('TM01', 'ours', 'the order came after the hour of the bank')) r (code, effect, means)
 $$;
 
 -- What a reason of a bank's file comes to. A code that the table does not have bars nothing and mails nobody.
 create function private.bank_effect(reason text) returns text
 language sql immutable
 as $$
-  select coalesce((select r.effect from private.bank_reasons() r
+  select coalesce((select case r.effect when 'ours' then 'none' else r.effect end from private.bank_reasons() r
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
 

@@ -55,7 +55,9 @@ begin
         join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
         join core.payout_batches b on b.id = l.batch_id
        cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        join core.payout_entries e on e.partner_id = o.partner_id and e.part_id = o.id
+        -- by both columns: else without statistics each call reads all entries of the partner
+       cross join lateral (
+         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
        where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
    group by m.id;
 end $$;
@@ -123,6 +125,11 @@ begin
   return made;
 end $$;
 
+-- The cause of an entry of a part of a line. What failed by mistake moves a second time.
+create function private.payout_cause(part uuid, line core.payout_lines) returns text
+language sql immutable
+as $$ select 'payout:' || part || case when line.unfailed_at is null then '' else ':again' end $$;
+
 -- Puts the money of these lines back into the balances that they took it from. It is moved by what the parts say, not
 -- by the entries, because retention may have deleted those.
 create function private.return_lines(lines core.payout_lines[]) returns void
@@ -133,13 +140,13 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id || ':reversed', p.amount, 'payout', l.payee_id, p.kind,
-                                          p.payee_id))
-               || coalesce(array_agg(private.euro_posting('payout:' || p.id || ':paid:reversed', p.amount, 'bank',
-                                                          l.payee_id, 'payout', l.payee_id))
+           array_agg(private.euro_posting(k.cause || ':reversed', p.amount, 'payout', l.payee_id, p.kind, p.payee_id))
+               || coalesce(array_agg(private.euro_posting(k.cause || ':paid:reversed', p.amount, 'bank', l.payee_id,
+                                                          'payout', l.payee_id))
                              filter (where l.status = 'paid'), '{}') as postings
       from unnest(lines) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+     cross join lateral (select private.payout_cause(p.id, l) as cause) k
      group by p.ledger_partner_id
   loop
     perform private.post(ledger.partner_id, ledger.postings);
@@ -157,8 +164,8 @@ declare
 begin
   for ledger in
     select p.ledger_partner_id as partner_id,
-           array_agg(private.euro_posting('payout:' || p.id || ':paid', p.amount, 'payout', l.payee_id, 'bank',
-                                          l.payee_id)) as postings
+           array_agg(private.euro_posting(private.payout_cause(p.id, l) || ':paid', p.amount, 'payout', l.payee_id,
+                                          'bank', l.payee_id)) as postings
       from unnest(waiting) l
       join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
      group by p.ledger_partner_id
@@ -178,7 +185,8 @@ begin
 end $$;
 
 -- Marks lines that the bank did not pay, or sent back. The money is in the balances again. Only if the account was
--- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so.
+-- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so. Without a reason it
+-- is the one that somebody gave before.
 create function private.fail_lines(lines core.payout_lines[], reason text,
                                    bars text default null) returns void
 language plpgsql
@@ -187,10 +195,10 @@ declare
   effect constant text := coalesce(bars, private.failure_effect(reason));
   line   core.payout_lines;
 begin
-  perform private.return_lines(lines);
-  perform private.withdraw_statement(l) from unnest(lines) l;
+  perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
-     set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason,
+     set status = 'failed', failed_at = private.now(),
+         failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),
          failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
@@ -200,6 +208,46 @@ begin
   end loop;
   perform private.set_tenant(null), private.emit_payouts('payout.failed', lines);
   perform private.notify_payments(lines, 'payout_failed') where effect = 'account';
+end $$;
+
+-- Marks a line as paid that failed here, and that the bank booked all the same. Its money leaves the balances a second
+-- time. Refused if another payment has it already.
+create function private.unfail_line(line core.payout_lines) returns void
+language plpgsql
+as $$
+declare
+  ledger record;
+begin
+  perform private.refuse_if('payout_paid_again', line.unfailed_at is not null or exists (
+    select from core.payout_parts p
+      join core.payout_parts o on o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id
+          and o.kind = p.kind and o.id <> p.id
+      join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id and l.status in ('pending', 'paid')
+     where p.partner_id = line.partner_id and p.line_id = line.id
+       -- VAT belongs to no sale, so a later payment may have it
+       and (p.forgotten <> 0 or p.kind = 'vat' and l.arrival > line.arrival or exists (
+         select from core.payout_entries e
+           join core.payout_entries n on n.partner_id = o.partner_id and n.part_id = o.id
+               and n.ledger_partner_id = e.ledger_partner_id and n.allocation_id = e.allocation_id
+          where e.partner_id = p.partner_id and e.part_id = p.id))), json_build_object('line', line.id));
+  update core.payout_lines l
+     set status = 'pending', failed_at = null, failed_reason = null, failed_effect = null, failed_by = null,
+         released_at = null, released_reason = null, returned = false, unfailed_at = private.now()
+   where l.partner_id = line.partner_id and l.id = line.id
+  returning * into line;
+  for ledger in
+    select p.ledger_partner_id as partner_id,
+           array_agg(private.euro_posting(private.payout_cause(p.id, line), p.amount, p.kind, p.payee_id, 'payout',
+                                          line.payee_id)) as postings
+      from core.payout_parts p where p.partner_id = line.partner_id and p.line_id = line.id
+     group by p.ledger_partner_id
+  loop
+    perform private.post(ledger.partner_id, ledger.postings);
+  end loop;
+  perform private.pay_lines(array[line]),
+          private.set_tenant(line.partner_id),
+          private.audit('payout.unfailed', line.payee_id, jsonb_build_object('line', line.id));
+  perform private.set_tenant(null);
 end $$;
 
 -- Mails the customers of these lines: payout_sent, the bank is asked to pay them on a day; payout_paid, it did;

@@ -142,8 +142,10 @@ as $$
                     when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
                     -- the bank refuses no payment that it booked
                     when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                    -- no file says whether that is the same return again, or the other payment on the same day
                     when w.returned and w.nth <= w.spare
-                      then case when (w.of).surplus_on is null then 'surplus' else 'already' end
+                      then case when (w.of).surplus_on is null then 'surplus'
+                                when (w.of).status = 'failed' then 'already' else 'surplus_before' end
                     when w.what = 'paid' and (w.of).status in ('paid', 'failed')
                          or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
                case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
@@ -164,6 +166,8 @@ declare
   wanted numeric;
   booked numeric;
   seen   uuid[] := '{}';
+  failed uuid[] := '{}';
+  waits  uuid[] := '{}';
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -230,26 +234,29 @@ begin
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;
-  -- lines that did not arrive: the first person asks, the second does it
+  -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in
-    select w.reason, array_agg(w.line) as ids from unnest(words) w where w.what = 'back' and w.outcome is null
-     group by w.reason order by w.reason
+    select private.return_effect(w.reason) as effect, array_agg(l) as lines
+      from unnest(words) w
+      join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
+        on l.id = w.line
+     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login and l.return_asked_reason = w.reason
+     group by 1 order by 1
   loop
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l
-                    where l.return_asked_by <> login and l.return_asked_reason = said.reason);
-    if cardinality(lines) > 0 then
-      perform private.fail_lines(lines, said.reason, private.return_effect(said.reason));
-      update core.payout_lines l set returned = true
-       where l.partner_id = any (array(select p.id from core.partners p))
-         and l.id = any (array(select f.id from unnest(lines) f))
-         and l.id = any (array(select w.line from unnest(words) w where w.returned));
-      words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'failed');
-      changed := true;
-    end if;
-    lines := array(select l from unnest(private.lines_by_id(said.ids)) l where l.status <> 'failed');
-    changed := private.ask_returns(lines, login, said.reason) > 0 or changed;
-    words := private.set_outcomes(words, 'back', array(select l.id from unnest(lines) l), 'waits');
+    perform private.fail_lines(said.lines, null, said.effect);
+    failed := failed || array(select l.id from unnest(said.lines) l);
+    changed := true;
   end loop;
+  waits := array(select w.line from unnest(words) w
+                  where w.what = 'back' and w.outcome is null and w.line <> all (failed) order by w.place);
+  changed := private.ask_returns(waits, array(select w.reason from unnest(words) w
+                                               where w.what = 'back' and w.outcome is null and w.line <> all (failed)
+                                               order by w.place), login) > 0 or changed;
+  -- two people said it
+  update core.payout_lines l set failed_by = null, returned = w.returned
+    from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w
+   where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (failed) and l.id = w.line;
+  words := private.set_outcomes(private.set_outcomes(words, 'back', failed, 'failed'), 'back', waits, 'waits');
   -- batches whose file was refused
   foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
                                                               and w.outcome is null) loop
@@ -293,8 +300,9 @@ as $$
       from unnest(words) w order by w.place)
 $$;
 
--- Stores that somebody read in a file of the bank that these lines did not arrive. Returns how many are new.
-create function private.ask_returns(lines core.payout_lines[], login text, reason text) returns int
+-- Stores that somebody read in a file of the bank that these lines did not arrive, for these reasons. Returns how many
+-- are new.
+create function private.ask_returns(lines uuid[], reasons text[], login text) returns int
 language plpgsql
 as $$
 declare
@@ -302,16 +310,17 @@ declare
   line  core.payout_lines;
 begin
   with asked as (
-    update core.payout_lines l set return_asked_by = login, return_asked_reason = ask_returns.reason
-      from unnest(lines) g
-     where l.partner_id = g.partner_id and l.id = g.id
-       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, ask_returns.reason)
+    update core.payout_lines l set return_asked_by = login, return_asked_reason = g.reason
+      from unnest(ask_returns.lines, reasons) g (id, reason)
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ask_returns.lines)
+       and l.id = g.id
+       and (l.return_asked_by, l.return_asked_reason) is distinct from (login, g.reason)
     returning l)
   select coalesce(array_agg(a.l), '{}') into fresh from asked a;
   foreach line in array fresh loop
     perform private.set_tenant(line.partner_id),
         private.audit('payout.return_asked', line.payee_id,
-                      jsonb_build_object('line', line.id, 'reason', left(ask_returns.reason, 4)));
+                      jsonb_build_object('line', line.id, 'reason', left(line.return_asked_reason, 4)));
   end loop;
   return cardinality(fresh);
 end $$;
@@ -322,12 +331,13 @@ language sql stable
 as $$
   select coalesce(json_agg(json_build_object(
            'what', w.what, 'batch_id', coalesce(w.batch, l.batch_id), 'line_id', w.line, 'payee', l.payee_id,
-           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted, 'reason', w.reason,
+           'name', l.name, 'amount_eur', coalesce(w.amount, l.amount), 'wanted_eur', w.wanted,
+           'reason', case when w.what in ('back', 'rejected') then w.reason end,
            'means', r.means,
            'effect', case when w.what = 'back' then private.return_effect(w.reason) end,
            'outcome', w.outcome) order by w.place), '[]')
     from unnest(words) w
     left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
       on l.id = w.line
-    left join private.bank_reasons() r on r.code = left(w.reason, 4)
+    left join private.bank_reasons() r on r.code = left(w.reason, 4) and w.what in ('back', 'rejected')
 $$;

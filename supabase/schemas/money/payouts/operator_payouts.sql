@@ -226,9 +226,12 @@ begin
     perform private.refuse('payout_rejected', json_build_object('batch', batch.id));
   elsif batch.file_sha256 is null then
     perform private.refuse('payout_not_approved', json_build_object('batch', batch.id, 'status', batch.status));
-  elsif not coalesce((input ->> 'to_keep')::boolean, false) and exists (
-          select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid') then
-    perform private.refuse('payout_booked', json_build_object('batch', batch.id));
+  elsif not coalesce((input ->> 'to_keep')::boolean, false)
+        and (batch.reject_asked_by is not null or exists (
+          select from core.payout_lines l
+           where l.batch_id = batch.id and (l.status in ('paid', 'failed') or l.return_asked_by is not null))) then
+    -- sent again it may pay what is payable in the next batch
+    perform private.refuse('payout_answered', json_build_object('batch', batch.id));
   elsif not again then
     perform private.refuse('payout_exported', json_build_object('batch', batch.id,
                                                                 'exported_at', private.iso(batch.exported_at)));
@@ -278,6 +281,7 @@ language plpgsql security definer
 as $$
 declare
   failed constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'failed', '[]')));
+  booked constant text[] := array(select jsonb_array_elements_text(coalesce(input -> 'booked', '[]')));
   batch  core.payout_batches;
   named  text;
   reason text;
@@ -290,7 +294,7 @@ declare
   asked  int := 0;
   waits  int := 0;
 begin
-  perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed) = 0);
+  perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed || booked) = 0);
   perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);
@@ -306,7 +310,8 @@ begin
   end if;
   reason := private.operator_reason(coalesce(input ->> 'reason', 'the bank could not pay it'));
   effect := private.failure_effect(reason);
-  login := case when effect = 'none' and cardinality(failed) > 0 then private.operator_login() end;
+  -- whoever reports a line does not release it: a login that several share names nobody
+  login := case when cardinality(failed || booked) > 0 then private.operator_login() end;
   perform private.refuse_if('payout_had_before', effect = 'before', json_build_object('batch', batch.id));
   foreach named in array failed loop
     select * into line from core.payout_lines l
@@ -321,12 +326,22 @@ begin
       perform private.fail_lines(array[line], reason);
       lost := lost + 1;
     else
-      asked := asked + private.ask_returns(array[line], login, reason);
+      asked := asked + private.ask_returns(array[line.id], array[reason], login);
       waits := waits + 1;
     end if;
   end loop;
+  foreach named in array booked loop
+    select * into line from core.payout_lines l
+     where l.partner_id = any (array(select p.id from core.partners p)) and l.id = private.line_id_of(named);
+    perform private.refuse_if('payout_line_not_found', not found, json_build_object('line', named)),
+            private.refuse_if('payout_line_not_failed', line.status in ('pending', 'cancelled'),
+                              json_build_object('line', named));
+    continue when line.status = 'paid';
+    perform private.unfail_line(line);
+    paid := paid + 1;
+  end loop;
   if batch.status = 'exported' and waits = 0 then
-    paid := private.pay_lines(private.lines_of(batch.id));
+    paid := paid + private.pay_lines(private.lines_of(batch.id));
     update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
@@ -336,12 +351,13 @@ begin
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
     'lines', (select coalesce(json_agg(private.payout_line_row(l) order by l.arrival), '[]') from core.payout_lines l
                where l.partner_id = any (array(select p.id from core.partners p))
-                   and l.id = any (array(select private.line_id_of(f) from unnest(failed) f))));
+                   and l.id = any (array(select private.line_id_of(f) from unnest(failed || booked) f))));
 end $$;
 comment on function ops.payout_settle(jsonb) is
-  'What the bank did: {batch?, failed?: [line], reason?} to {changed, paid, failed, waits, batch, lines}. The failed '
-  'lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the batch with '
-  'them. Every other line of the batch is paid.';
+  'What the bank did: {batch?, failed?: [line], booked?: [line], reason?} to {changed, paid, failed, waits, batch, '
+  'lines}. booked are lines that failed here by mistake: they are paid, if no other payment has their money. The '
+  'failed lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the '
+  'batch with them. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
@@ -456,8 +472,7 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
-    -- what the bank itself sent back was said by two people already
-    perform private.refuse_if('second_person_releases', not line.returned and line.failed_by = private.operator_login(),
+    perform private.refuse_if('second_person_releases', line.failed_by = private.operator_login(),
                               json_build_object('login', line.failed_by));
     perform private.set_tenant(line.partner_id);
     -- all failed lines of the payee, because the operator names the payee, not a line

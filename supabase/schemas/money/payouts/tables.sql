@@ -73,6 +73,7 @@ create table core.payout_lines (
   booked_again    date,
   surplus_on      date,
   failed_by       text,
+  unfailed_at     timestamptz,
   released_at     timestamptz,
   released_reason text,
   constraint payout_lines_pkey primary key (partner_id, id),
@@ -106,7 +107,10 @@ comment on column core.payout_lines.booked_again is
   'Another day on which the bank booked it: it paid twice. What comes back first is that surplus.';
 comment on column core.payout_lines.surplus_on is 'The day on which the surplus of booked_again came back.';
 comment on column core.payout_lines.failed_by is
-  'The login that reported it. Somebody else releases its IBAN, because both together make it payable again.';
+  'The login that reported it; null if two did. Somebody else releases its IBAN, because both together make it payable '
+  'again.';
+comment on column core.payout_lines.unfailed_at is
+  'When an operator said that it failed here by mistake: the bank had booked it. Once at most.';
 comment on column core.payout_lines.return_asked_by is
   'Who read first in a file of the bank that it did not pay or sent back. Somebody else has to read it too.';
 comment on column core.payout_lines.returned is

@@ -98,7 +98,7 @@ begin
   loop
     perform private.post(tenant, postings);
   end loop;
-  perform private.withdraw_statement(l) from unnest(gone) l;
+  perform private.withdraw_statements(gone);
   delete from core.documents d where d.year < extract(year from border);
   delete from core.payout_parts p using unnest(gone) l where p.partner_id = l.partner_id and p.line_id = l.id;
   delete from core.payout_lines d using unnest(gone) l where d.partner_id = l.partner_id and d.id = l.id;
@@ -241,8 +241,13 @@ create function private.forget_sessions(border date, size int) returns int
 language plpgsql
 as $$
 declare
-  gone    core.charging_sessions[] := array(select s from core.charging_sessions s
-                                            where s.month < border limit size for update skip locked);
+  gone    core.charging_sessions[] := array(
+    select s from core.charging_sessions s
+     where s.month < border
+       -- a booking that was sold late is kept with what it rests on
+       and not exists (select from core.booking_rows r where r.partner_id = s.partner_id
+                       and r.connection_id = s.connection_id and r.period = s.month)
+     limit size for update skip locked);
   deleted int;
 begin
   delete from core.replaced_charging_sessions r using unnest(gone) s
@@ -289,8 +294,10 @@ as $$
 declare
   gone        core.accounts[];
   connections core.connections[];
+  tenant      uuid;
+  postings    private.posting[];
 begin
-  -- we owe these customers nothing, and may delete all of their rows
+  -- we owe these customers nothing, and may delete all of their rows; nothing can come that would settle what they owe
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)
@@ -312,8 +319,17 @@ begin
             and (exists (select from core.charging_sessions s where s.partner_id = h.partner_id and s.charger_id = h.id)
                  or exists (select from core.charging_evidence e where e.partner_id = h.partner_id
                             and e.charger_id = h.id)))
-       and private.balance(a.partner_id, 'EUR', 'customer', a.id) = 0
+       and private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0
      order by a.partner_id, a.id limit size for update of a);
+  for tenant, postings in
+    select o.partner_id, array_agg(private.euro_posting('closed:debt:' || o.id, -o.balance, 'closed', o.partner_id,
+                                                        'customer', o.id))
+      from (select a.partner_id, a.id, private.balance(a.partner_id, 'EUR', 'customer', a.id) as balance
+              from unnest(gone) a) o
+     where o.balance < 0 group by o.partner_id
+  loop
+    perform private.require_agreement(tenant), private.post(tenant, postings);
+  end loop;
   connections := array(select c from core.connections c join unnest(gone) a on c.partner_id = a.partner_id
                        and c.account_id = a.id);
   delete from core.notices n using unnest(gone) a where n.partner_id = a.partner_id and n.account_id = a.id;
@@ -435,7 +451,7 @@ as $$
 declare
   border constant date := private.retention_border();
 begin
-  perform private.hold_books() where kind in ('invoices', 'bookings', 'payouts', 'ledger');
+  perform private.hold_books() where kind in ('invoices', 'bookings', 'payouts', 'accounts', 'ledger');
   return case kind
     when 'drafts' then private.forget_claimed_drafts(size)
     when 'payouts' then private.forget_payouts(border, size)

@@ -9,7 +9,9 @@ select * from (values
      and not exists (select from core.delivered_months m where m.partner_id = d.partner_id and m.connection_id = '
      'd.connection_id and m.delivery_id = d.id)
      and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.delivery_id = d.id)'),
-  (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)'),
+  (3, 'ean_checks', 'ean_checks', 'd.checked_at < private.dutch_midnight(:border)
+     and not exists (select from core.booking_rows r where r.partner_id = d.partner_id and r.connection_id = '
+     'd.connection_id)'),
   (4, 'mail', 'mail_outbox', $$d.status = 'nobody' or d.created_at < private.now() - interval '90 days'$$),
   -- kept as long as the mails that show them
   (5, 'logos', 'partner_logos', $$d.replaced_at < private.now() - interval '90 days'$$),

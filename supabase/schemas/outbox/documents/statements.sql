@@ -15,15 +15,14 @@ as $$
   on conflict on constraint documents_part_key do nothing
 $$;
 
--- Deletes the statement of a paid line that came back. Its months are on the statement of the line that pays them.
-create function private.withdraw_statement(line core.payout_lines) returns void
+-- Deletes the statements of paid lines that came back. Their months are on the statements of the lines that pay them.
+create function private.withdraw_statements(lines core.payout_lines[]) returns void
 language sql
 as $$
+  delete from core.documents d using unnest(lines) l where d.partner_id = l.partner_id and d.line_id = l.id;
   delete from core.documents d
-   where d.partner_id = line.partner_id
-     and (d.line_id = line.id
-          or d.part_id = any (array(select p.id from core.payout_parts p where p.partner_id = line.partner_id
-                                    and p.line_id = line.id)))
+   using unnest(lines) l join core.payout_parts p on p.partner_id = l.partner_id and p.line_id = l.id
+   where d.partner_id = p.partner_id and d.part_id = p.id
 $$;
 
 -- The language in which a customer signed last.

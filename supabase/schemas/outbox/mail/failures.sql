@@ -106,6 +106,7 @@ language plpgsql
 as $$
 declare
   mail core.mail_outbox;
+  each core.mail_outbox;
   recipients constant text[] := array(select lower(r) from jsonb_array_elements_text(report -> 'recipients') as r);
   code constant text := substring(report ->> 'status' from '^[245][.][0-9]{1,3}[.][0-9]{1,3}$');
 begin
@@ -123,12 +124,18 @@ begin
   if not found then
     return 'known';
   end if;
-  -- what arrived since says that the address is good
-  if not exists (select from core.mail_outbox m
-                  where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'sent'
-                      and m.done_at > mail.done_at) then
-    perform private.note_failed_mail(mail, private.mail_failure(code));
-  end if;
+  -- what arrived since says that the address is good; else what bounced before this one, and waited for it, counts too
+  for each in
+    select * from core.mail_outbox m
+     where m.recipient = mail.recipient and m.partner_id = mail.partner_id and m.status = 'bounced'
+       and m.done_at <= mail.done_at and not exists (
+         select from core.mail_outbox o
+          where o.recipient = m.recipient and o.partner_id = m.partner_id and o.status = 'sent'
+            and o.done_at > m.done_at)
+     order by m.done_at, m.id
+  loop
+    perform private.note_failed_mail(each, private.mail_failure(substring(each.last_error from '[245][.][0-9.]+$')));
+  end loop;
   perform private.set_tenant(mail.partner_id), private.audit('mail.bounced', mail.id);
   return 'failed';
 end $$;
