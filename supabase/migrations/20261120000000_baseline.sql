@@ -2181,6 +2181,9 @@ create index charging_sessions_owner on core.charging_sessions (owner_id, starte
 create index charging_sessions_connection on core.charging_sessions (connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (charger_id) where ended_at is null;
+-- serves: charges over OCPP that ended without any reading
+create index charging_sessions_lost on core.charging_sessions (started_at)
+    where source = 'ocpp' and status = 'active' and not 'no_end' = any (flags);
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
     where 'after_lock' = any (flags);
@@ -26653,7 +26656,7 @@ begin
   with silent as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t
-                                     where t.ended_at is null and t.id_tag is not null)
+                                     where t.ended_at is null and not t.is_over and t.id_tag is not null)
        and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours')
        for no key update skip locked
   )
@@ -28180,12 +28183,24 @@ as $$
 declare
   given_up int;
 begin
+  -- chargers are locked first, as everywhere; we skip one that is telling something now
+  with lost as (
+    select s.partner_id, s.charger_id, s.id from core.charging_sessions s
+     where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)
+       and s.started_at < private.now() - interval '48 hours'
+       and exists (
+         select from core.ocpp_transactions t, private.ocpp_later(t) l
+          where t.partner_id = s.partner_id and t.charger_id = s.charger_id and t.ended_at is null
+            and coalesce(t.source_id, '1.6:' || t.id) = s.external_id
+            and l.created_at < private.now() - interval '48 hours')
+  ), free as (
+    select h.partner_id, h.id from core.chargers h
+     where (h.partner_id, h.id) in (select l.partner_id, l.charger_id from lost l)
+       for no key update skip locked
+  )
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
-    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
-            from core.ocpp_transactions t
-           where t.ended_at is null and exists (
-             select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
+    from lost l join free f on f.partner_id = l.partner_id and f.id = l.charger_id
+   where s.partner_id = l.partner_id and s.id = l.id and s.status = 'active' and not 'no_end' = any (s.flags);
   get diagnostics given_up = row_count;
   return given_up;
 end $$;
