@@ -2655,7 +2655,7 @@ create table core.ocpp_transactions (
   charger_id     uuid        not null,
   id             int         not null generated always as identity,
   owner_id       uuid        not null default private.owner_id(),
-  source_id      text,
+  source_id      text        collate "C",
   connector      int,
   id_tag         text,
   source_started_at timestamptz,
@@ -2714,7 +2714,7 @@ comment on column core.ocpp_transactions.is_over is
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
 create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
--- serves: what names a transaction of OCPP 2.0.1
+-- serves: what names a transaction of OCPP 2.0.1, and those whose station used its id again
 create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
     where source_id is not null;
 -- serves: transactions of which nobody knows the time
@@ -27173,14 +27173,22 @@ begin
     'link', (
       select json_build_object('protocol', l.protocol, 'connections', l.generation,
                                'connected_at', private.iso(l.connected_at),
-                               'booted_at', private.iso(l.booted_at), 'boot', l.boot)
+                               'booted_at', private.iso(l.booted_at), 'boot', l.boot,
+                               'ids_of_another', l.foreign_ids)
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
+    'waiting', (
+      select coalesce(json_agg(json_build_object(
+               'transaction', w ->> 'transaction', 'at', private.iso((w ->> 'at')::timestamptz),
+               'meter_wh', w -> 'meter_wh') order by n desc), '[]')
+        from core.ocpp_links l, jsonb_array_elements(l.waiting) with ordinality e (w, n)
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'transactions', (
       select coalesce(json_agg(json_build_object(
-               'transaction', coalesce(t.source_id, t.id::text), 'evse_no', t.connector, 'started_at',
-                   private.iso(coalesce(t.started_at, t.first_at)),
-               'ended_at', private.iso(t.ended_at), 'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh',
-                   t.last_wh, 'end_wh', t.end_wh,
+               'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
+                                when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
+               'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
                'clock', t.clock) order by t.id desc), '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
@@ -27191,8 +27199,8 @@ begin
         from core.audit_log a where a.subject_id = charger.id));
 end $$;
 comment on function ops.charger_story(jsonb) is
-  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, transactions: '
-  'the newest by OCPP, changes}.';
+  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, waiting: stops '
+  'that fit no transaction or several, transactions: the newest by OCPP, changes}.';
 
 -- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
 -- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
@@ -27700,37 +27708,62 @@ begin
        and at > coalesce(h.meter_updated_at, '-infinity');
 end $$;
 
--- The transaction that a TransactionEvent names. Some stations use ids again: a start after the end of that transaction
--- begins another.
+-- Whether a TransactionEvent may be of a transaction that has its id and began before it. Some stations use ids again:
+-- then another EVSE, a start, or energy after the end tells.
+create function private.is_of_ocpp(known core.ocpp_transactions, said jsonb) returns boolean
+language sql immutable
+return (said ->> 'connector')::int = known.connector is not false
+   and (known.clock = 'wrong'
+        or case when known.ended_at is null
+                -- it had told something before this start
+                then said ->> 'type' <> 'Started' or 'arrival' in (said ->> 'clock', known.clock)
+                     or (said ->> 'at')::timestamptz
+                        <= greatest(known.first_at, known.last_at) + interval '1 minute'
+                else (said ->> 'at')::timestamptz <= known.ended_at
+                     or said ->> 'type' <> 'Started'
+                        and ((said #>> '{readings,last,wh}')::bigint
+                             > coalesce(known.end_wh, known.final_wh, known.last_wh) + 100) is not true end);
+
+-- The transaction that a TransactionEvent names: of those with its id the latest that it may be of, else another.
 create function private.named_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   name constant text := said ->> 'transaction';
   at   constant timestamptz := said ->> 'at';
+  uses core.ocpp_transactions[];
   known core.ocpp_transactions;
-  next core.ocpp_transactions;
 begin
-  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
-  values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
-  on conflict (source_id, charger_id, partner_id) where source_id is not null do nothing;
-  select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name;
-  if at <= known.ended_at is not false or 'wrong' in (said ->> 'clock', known.clock) then
-    return known;
+  uses := array(
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name
+    union all
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id
+       -- A is the sign after @
+       and t.source_id > name || '@' and t.source_id < name || 'A');
+  if said ->> 'clock' = 'wrong' then
+    select u.* into known from unnest(uses) u order by u.id limit 1;
+  else
+    select u.* into known from unnest(uses) u
+     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+    if known.id is null then
+      -- it comes late
+      select u.* into known from unnest(uses) u
+       where u.first_at > at and (said ->> 'connector')::int = u.connector is not false
+         and (said ->> 'type' <> 'Started' or u.started_at is null) order by u.first_at, u.id limit 1;
+    end if;
   end if;
-  select * into next from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.source_id, name || '@')
-       and t.first_at <= at
-   order by t.first_at desc limit 1;
-  if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null)
-      then
+  if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
-    values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at,
+    values (charger.partner_id, charger.id, charger.owner_id,
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
             said ->> 'clock')
-    returning * into next;
+    on conflict (source_id, charger_id, partner_id) where source_id is not null do update
+       set first_at = least(ocpp_transactions.first_at, excluded.first_at)
+    returning * into known;
   end if;
-  return case when next.id is null then known else next end;
+  return known;
 end $$;
 
 -- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended counts.
@@ -27832,14 +27865,20 @@ declare
   at   constant timestamptz := last ->> 'at';
   wh   constant bigint := last ->> 'wh';
   plug constant text := said ->> 'connector';
-  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
-  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
   before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  since_at timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh bigint := link.idle #>> array[plug, 'wh'];
   known core.ocpp_transactions;
 begin
   if at <= since_at or private.ocpp_runs_at(before, at) then
     return null;
-  elsif since_at > at - interval '48 hours'
+  end if;
+  if since_at > coalesce(before.ended_at, before.last_at, before.first_at) is false or since_at is null then
+    -- the message itself may tell where the register was
+    since_at := said #>> '{first,at}';
+    since_wh := said #>> '{first,wh}';
+  end if;
+  if since_at > at - interval '48 hours'
         and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
         and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
     insert into core.ocpp_transactions
