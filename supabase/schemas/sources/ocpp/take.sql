@@ -119,15 +119,18 @@ begin
   return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
 end $$;
 
--- The register of a connector at the next start after a transaction. Null if it is not known.
-create function private.register_after_ocpp(known core.ocpp_transactions) returns bigint
+-- The next transaction of a connector, whose time is known.
+create function private.next_ocpp(known core.ocpp_transactions) returns core.ocpp_transactions
 language plpgsql stable
 as $$
+declare
+  next core.ocpp_transactions;
 begin
-  return (select nullif(t.meter_start_wh, 0) from core.ocpp_transactions t
-           where t.partner_id = known.partner_id and t.charger_id = known.charger_id
-             and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
-           order by t.first_at, t.id limit 1);
+  select * into next from core.ocpp_transactions t
+   where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+     and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
+   order by t.first_at, t.id limit 1;
+  return next;
 end $$;
 
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
@@ -151,9 +154,18 @@ declare
   from_values boolean := false;
   disagrees   boolean := false;
   -- without a stop, what its last reading showed
-  ended_at constant timestamptz :=
+  ended_at timestamptz :=
     coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
+  next     core.ocpp_transactions;
 begin
+  if known.ended_at is null and ended_at is not null then
+    next := private.next_ocpp(known);
+    if next.first_at < ended_at then
+      -- its last reading is of the next one, whose start came late
+      ended_at := next.first_at;
+      known.last_wh := least(known.last_wh, nullif(next.meter_start_wh, 0));
+    end if;
+  end if;
   if start_wh = 0 then
     -- it may not have known its register yet; a Begin is of the start, whatever its time
     if known.begin_wh > 0 then
@@ -205,7 +217,8 @@ begin
           and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
       -- values that rise from where a charge from 0 can be; the next start must not say that it was less
       base := 0;
-      disagrees := disagrees or final - (private.register_after_ocpp(known) - start_wh) > greatest(100, 0.01 * final)
+      next := private.next_ocpp(known);
+      disagrees := disagrees or final - (nullif(next.meter_start_wh, 0) - start_wh) > greatest(100, 0.01 * final)
                                 is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
@@ -473,8 +486,9 @@ return (said ->> 'connector')::int = known.connector is not false
                 then said ->> 'type' <> 'Started' or 'arrival' in (said ->> 'clock', known.clock)
                      or (said ->> 'at')::timestamptz
                         <= greatest(known.first_at, known.last_at) + interval '1 minute'
-                else (said ->> 'at')::timestamptz <= known.ended_at
-                     or said ->> 'type' <> 'Started'
+                -- the first end counts
+                else (said ->> 'at')::timestamptz <= known.ended_at or said ->> 'type' = 'Ended'
+                     or said ->> 'type' = 'Updated'
                         and ((said #>> '{readings,last,wh}')::bigint
                              > coalesce(known.end_wh, known.final_wh, known.last_wh) + 100) is not true end);
 
@@ -566,7 +580,9 @@ declare
                      and (at is null or not private.is_after_ocpp(own, at) is true or own.end_guessed)
                      and (at is null or own.ended_at is not null and not own.end_guessed
                           or not private.ocpp_followed(own, at));
-  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null;
+  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null
+                                 -- our id of a charge that ended elsewhere
+                                 or own.connector <> plug and private.is_after_ocpp(own, at) is true;
 begin
   if is_own then
     perform private.note_foreign_ids(link, false);
