@@ -998,10 +998,9 @@ begin
      where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)
        and s.started_at < private.now() - interval '48 hours'
        and exists (
-         select from core.ocpp_transactions t, private.ocpp_later(t) l
-          where t.partner_id = s.partner_id and t.charger_id = s.charger_id and t.ended_at is null
-            and coalesce(t.source_id, '1.6:' || t.id) = s.external_id
-            and l.created_at < private.now() - interval '48 hours')
+         select from core.ocpp_transactions t
+          where t.partner_id = s.partner_id and t.charger_id = s.charger_id and t.connector = s.connector
+            and t.first_at > s.started_at and t.created_at < private.now() - interval '48 hours')
   ), free as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select l.partner_id, l.charger_id from lost l)
