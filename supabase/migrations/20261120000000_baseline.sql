@@ -27369,14 +27369,11 @@ end $$;
 create function private.next_ocpp(known core.ocpp_transactions) returns core.ocpp_transactions
 language plpgsql stable
 as $$
-declare
-  next core.ocpp_transactions;
 begin
-  select * into next from core.ocpp_transactions t
-   where t.partner_id = known.partner_id and t.charger_id = known.charger_id
-     and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
-   order by t.first_at, t.id limit 1;
-  return next;
+  return (select t from core.ocpp_transactions t
+           where t.partner_id = known.partner_id and t.charger_id = known.charger_id
+             and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
+           order by t.first_at, t.id limit 1);
 end $$;
 
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
@@ -27402,14 +27399,14 @@ declare
   -- without a stop, what its last reading showed
   ended_at timestamptz :=
     coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
-  next     core.ocpp_transactions;
+  after    core.ocpp_transactions;
 begin
   if known.ended_at is null and ended_at is not null then
-    next := private.next_ocpp(known);
-    if next.first_at < ended_at then
+    after := private.next_ocpp(known);
+    if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
-      ended_at := next.first_at;
-      known.last_wh := least(known.last_wh, nullif(next.meter_start_wh, 0));
+      ended_at := after.first_at;
+      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
     end if;
   end if;
   if start_wh = 0 then
@@ -27463,8 +27460,8 @@ begin
           and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
       -- values that rise from where a charge from 0 can be; the next start must not say that it was less
       base := 0;
-      next := private.next_ocpp(known);
-      disagrees := disagrees or final - (nullif(next.meter_start_wh, 0) - start_wh) > greatest(100, 0.01 * final)
+      after := private.next_ocpp(known);
+      disagrees := disagrees or final - (nullif(after.meter_start_wh, 0) - start_wh) > greatest(100, 0.01 * final)
                                 is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
