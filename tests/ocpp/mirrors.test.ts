@@ -215,13 +215,14 @@ test("contract §6 what mirrors copy of random charges counts never more than wa
     const ours = new Map<number, number>();
     const connecting = (isOwn: boolean) => async () => {
       const path = isOwn ? `/${identity}` : `${new URL(mirror_endpoint).pathname}/NL*ABC*E1`;
-      for (;;) {
+      for (let patience = 0; patience < 200; patience += 1) {
         const line = await Charger.connect(gateway.url, identity, { password, path, protocols: [protocol] }).catch(
           () => null,
         );
         if (line) return line;
         await sleep(100);
       }
+      throw new Error("nobody admits the mirror");
     };
     const kinds = Object.values(KINDS);
     const first = kinds[seed % 3] as (typeof kinds)[number];
