@@ -667,6 +667,7 @@ const MIRRORED: Copy[] = [
     "two connectors with one register",
     [
       begins(1, 10_000, "01:00:00"),
+      reads(1, "a", ["01:30:00", 11_000]),
       ends("a", 12_000, "02:00:00"),
       begins(2, 12_000, "03:00:00"),
       ends("b", 15_000, "04:00:00"),
