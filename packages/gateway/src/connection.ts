@@ -107,8 +107,6 @@ const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/
 type Fields = Record<string, unknown>;
 const objectOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
 
-const isHeldLength = (payload: unknown) => JSON.stringify(payload).length <= LONGEST_HELD;
-
 /** Values with the same key are passed on as one message. Null: the message is passed on at once. */
 function holdKey(action: string, payload: unknown): string | null {
   const fields = objectOf(payload);
@@ -355,8 +353,9 @@ export class Connection implements Line {
     const isSoon = at - this.#valuesAt < this.#owner.settings.valuesMs;
     // nothing passes on what a connection holds back after it closed
     if (key !== null && isSoon && this.#held.size < MOST_HELD && !this.#isClosing) {
-      const all = joined(this.#held.get(key), message);
-      if (isHeldLength(all.payload)) {
+      const older = this.#held.get(key);
+      const all = joined(older, message);
+      if ((older ? JSON.stringify(all.payload) : text).length <= LONGEST_HELD) {
         // taken out first, so that the order is that of arrival
         this.#held.delete(key);
         this.#held.set(key, all);
