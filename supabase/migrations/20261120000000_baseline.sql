@@ -2182,6 +2182,9 @@ create index charging_sessions_owner on core.charging_sessions (owner_id, starte
 create index charging_sessions_connection on core.charging_sessions (connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (charger_id) where ended_at is null;
+-- serves: charges over OCPP that ended without any reading
+create index charging_sessions_lost on core.charging_sessions (started_at)
+    where source = 'ocpp' and status = 'active' and not 'no_end' = any (flags);
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
     where 'after_lock' = any (flags);
@@ -2653,7 +2656,7 @@ create table core.ocpp_transactions (
   charger_id     uuid        not null,
   id             int         not null generated always as identity,
   owner_id       uuid        not null default private.owner_id(),
-  source_id      text,
+  source_id      text        collate "C",
   connector      int,
   id_tag         text,
   source_started_at timestamptz,
@@ -2712,7 +2715,7 @@ comment on column core.ocpp_transactions.is_over is
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
 create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
--- serves: what names a transaction of OCPP 2.0.1
+-- serves: what names a transaction of OCPP 2.0.1, and those whose station used its id again
 create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
     where source_id is not null;
 -- serves: transactions of which nobody knows the time
@@ -26799,7 +26802,7 @@ begin
   with silent as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t
-                                     where t.ended_at is null and t.id_tag is not null)
+                                     where t.ended_at is null and not t.is_over and t.id_tag is not null)
        and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours')
        for no key update skip locked
   )
@@ -27252,10 +27255,17 @@ begin
     select * into wrong from core.ocpp_transactions t
      where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
        and t.ended_at between since and begun.first_at and t.connector <> begun.connector
-       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
-       and (t.end_guessed
-            or right_one.source_id is null and right_one.first_at <= t.ended_at
-               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+       and abs(t.end_wh - wh) <= 10
+       and case when right_one.end_wh is null
+                then t.end_guessed
+                     or right_one.source_id is null and right_one.first_at <= t.ended_at
+                        and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock)
+                -- it was of a charge here whose start never came; not if both connectors have one register
+                else t.end_guessed and abs(right_one.end_wh - wh) > 10 and not exists (
+                       select from core.ocpp_transactions o
+                        where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector = t.connector
+                          and o.first_at between right_one.ended_at and t.first_at
+                          and abs(o.meter_start_wh - right_one.end_wh) <= 10) end
      order by t.ended_at desc limit 1;
   end if;
   return case when wrong.id is not null then private.move_ocpp_end(charger, wrong, right_one) else '[]' end;
@@ -27316,14 +27326,22 @@ begin
     'link', (
       select json_build_object('protocol', l.protocol, 'connections', l.generation,
                                'connected_at', private.iso(l.connected_at),
-                               'booted_at', private.iso(l.booted_at), 'boot', l.boot)
+                               'booted_at', private.iso(l.booted_at), 'boot', l.boot,
+                               'ids_of_another', l.foreign_ids)
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
+    'waiting', (
+      select coalesce(json_agg(json_build_object(
+               'transaction', w ->> 'transaction', 'at', private.iso((w ->> 'at')::timestamptz),
+               'meter_wh', w -> 'meter_wh') order by n desc), '[]')
+        from core.ocpp_links l, jsonb_array_elements(l.waiting) with ordinality e (w, n)
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'transactions', (
       select coalesce(json_agg(json_build_object(
-               'transaction', coalesce(t.source_id, t.id::text), 'evse_no', t.connector, 'started_at',
-                   private.iso(coalesce(t.started_at, t.first_at)),
-               'ended_at', private.iso(t.ended_at), 'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh',
-                   t.last_wh, 'end_wh', t.end_wh,
+               'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
+                                when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
+               'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
                'clock', t.clock) order by t.id desc), '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
@@ -27334,8 +27352,8 @@ begin
         from core.audit_log a where a.subject_id = charger.id));
 end $$;
 comment on function ops.charger_story(jsonb) is
-  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, transactions: '
-  'the newest by OCPP, changes}.';
+  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, waiting: stops '
+  'that fit no transaction or several, transactions: the newest by OCPP, changes}.';
 
 -- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
 -- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.
@@ -27500,12 +27518,12 @@ begin
   return case when falls < 2 and known.clock <> 'wrong' then ends[1] end;
 end $$;
 
--- The register of a connector at the next start after a transaction. Null if it is not known.
-create function private.register_after_ocpp(known core.ocpp_transactions) returns bigint
+-- The next transaction of a connector, whose time is known.
+create function private.next_ocpp(known core.ocpp_transactions) returns core.ocpp_transactions
 language plpgsql stable
 as $$
 begin
-  return (select nullif(t.meter_start_wh, 0) from core.ocpp_transactions t
+  return (select t from core.ocpp_transactions t
            where t.partner_id = known.partner_id and t.charger_id = known.charger_id
              and t.connector = known.connector and t.first_at > known.first_at and t.clock <> 'wrong'
            order by t.first_at, t.id limit 1);
@@ -27532,9 +27550,18 @@ declare
   from_values boolean := false;
   disagrees   boolean := false;
   -- without a stop, what its last reading showed
-  ended_at constant timestamptz :=
+  ended_at timestamptz :=
     coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
+  after    core.ocpp_transactions;
 begin
+  if known.ended_at is null and ended_at is not null then
+    after := private.next_ocpp(known);
+    if after.first_at < ended_at then
+      -- its last reading is of the next one, whose start came late
+      ended_at := after.first_at;
+      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
+    end if;
+  end if;
   if start_wh = 0 then
     -- it may not have known its register yet; a Begin is of the start, whatever its time
     if known.begin_wh > 0 then
@@ -27586,7 +27613,8 @@ begin
           and known.rise_wh <= private.ocpp_allowance(charger, known.rise_at - start_at) then
       -- values that rise from where a charge from 0 can be; the next start must not say that it was less
       base := 0;
-      disagrees := disagrees or final - (private.register_after_ocpp(known) - start_wh) > greatest(100, 0.01 * final)
+      after := private.next_ocpp(known);
+      disagrees := disagrees or final - (nullif(after.meter_start_wh, 0) - start_wh) > greatest(100, 0.01 * final)
                                 is true;
     elsif final < base - 10 and known.ended_at is not null then
       final := coalesce(known.end_wh, final);
@@ -27843,37 +27871,63 @@ begin
        and at > coalesce(h.meter_updated_at, '-infinity');
 end $$;
 
--- The transaction that a TransactionEvent names. Some stations use ids again: a start after the end of that transaction
--- begins another.
+-- Whether a TransactionEvent may be of a transaction that has its id and began before it. Some stations use ids again:
+-- then another EVSE, a start, or energy after the end tells.
+create function private.is_of_ocpp(known core.ocpp_transactions, said jsonb) returns boolean
+language sql immutable
+return (said ->> 'connector')::int = known.connector is not false
+   and (known.clock = 'wrong'
+        or case when known.ended_at is null
+                -- it had told something before this start
+                then said ->> 'type' <> 'Started' or 'arrival' in (said ->> 'clock', known.clock)
+                     or (said ->> 'at')::timestamptz
+                        <= greatest(known.first_at, known.last_at) + interval '1 minute'
+                -- the first end counts
+                else (said ->> 'at')::timestamptz <= known.ended_at or said ->> 'type' = 'Ended'
+                     or said ->> 'type' = 'Updated'
+                        and ((said #>> '{readings,last,wh}')::bigint
+                             > coalesce(known.end_wh, known.final_wh, known.last_wh) + 100) is not true end);
+
+-- The transaction that a TransactionEvent names: of those with its id the latest that it may be of, else another.
 create function private.named_ocpp_transaction(charger core.chargers, said jsonb) returns core.ocpp_transactions
 language plpgsql
 as $$
 declare
   name constant text := said ->> 'transaction';
   at   constant timestamptz := said ->> 'at';
+  uses core.ocpp_transactions[];
   known core.ocpp_transactions;
-  next core.ocpp_transactions;
 begin
-  insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
-  values (charger.partner_id, charger.id, charger.owner_id, name, at, said ->> 'clock')
-  on conflict (source_id, charger_id, partner_id) where source_id is not null do nothing;
-  select * into known from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name;
-  if at <= known.ended_at is not false or 'wrong' in (said ->> 'clock', known.clock) then
-    return known;
+  uses := array(
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id = name
+    union all
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id
+       -- A is the sign after @
+       and t.source_id > name || '@' and t.source_id < name || 'A');
+  if said ->> 'clock' = 'wrong' then
+    select u.* into known from unnest(uses) u order by u.id limit 1;
+  else
+    select u.* into known from unnest(uses) u
+     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+    if known.id is null then
+      -- it comes late
+      select u.* into known from unnest(uses) u
+       where u.first_at > at and (said ->> 'connector')::int = u.connector is not false
+         and (said ->> 'type' <> 'Started' or u.started_at is null) order by u.first_at, u.id limit 1;
+    end if;
   end if;
-  select * into next from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and starts_with(t.source_id, name || '@')
-       and t.first_at <= at
-   order by t.first_at desc limit 1;
-  if said ->> 'type' = 'Started' and at <= next.ended_at is not true and (next.id is null or next.ended_at is not null)
-      then
+  if known.id is null then
     insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
-    values (charger.partner_id, charger.id, charger.owner_id, concat(name, '@', floor(extract(epoch from at))), at,
+    values (charger.partner_id, charger.id, charger.owner_id,
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
             said ->> 'clock')
-    returning * into next;
+    on conflict (source_id, charger_id, partner_id) where source_id is not null do update
+       set first_at = least(ocpp_transactions.first_at, excluded.first_at)
+    returning * into known;
   end if;
-  return case when next.id is null then known else next end;
+  return known;
 end $$;
 
 -- The session of a TransactionEvent. Events may come twice, in any order and with gaps; the first Ended counts.
@@ -27922,7 +27976,9 @@ declare
                      and (at is null or not private.is_after_ocpp(own, at) is true or own.end_guessed)
                      and (at is null or own.ended_at is not null and not own.end_guessed
                           or not private.ocpp_followed(own, at));
-  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null;
+  is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null
+                                 -- our id of a charge that ended elsewhere
+                                 or own.connector <> plug and private.is_after_ocpp(own, at) is true;
 begin
   if is_own then
     perform private.note_foreign_ids(link, false);
@@ -27975,14 +28031,20 @@ declare
   at   constant timestamptz := last ->> 'at';
   wh   constant bigint := last ->> 'wh';
   plug constant text := said ->> 'connector';
-  since_at constant timestamptz := link.idle #>> array[plug, 'at'];
-  since_wh constant bigint := link.idle #>> array[plug, 'wh'];
   before constant core.ocpp_transactions := private.ocpp_transaction_at(charger, plug::int, at);
+  since_at timestamptz := link.idle #>> array[plug, 'at'];
+  since_wh bigint := link.idle #>> array[plug, 'wh'];
   known core.ocpp_transactions;
 begin
   if at <= since_at or private.ocpp_runs_at(before, at) then
     return null;
-  elsif since_at > at - interval '48 hours'
+  end if;
+  if since_at > coalesce(before.ended_at, before.last_at, before.first_at) is false or since_at is null then
+    -- the message itself may tell where the register was
+    since_at := said #>> '{first,at}';
+    since_wh := said #>> '{first,wh}';
+  end if;
+  if since_at > at - interval '48 hours'
         and since_at > coalesce(before.ended_at, before.last_at, before.first_at) is not false
         and wh between since_wh + 20 and since_wh + private.ocpp_allowance(charger, at - since_at) then
     insert into core.ocpp_transactions
@@ -28326,13 +28388,32 @@ as $$
 declare
   given_up int;
 begin
+  -- chargers are locked first, as everywhere; we skip one that is telling something now
+  with lost as (
+    select s.partner_id, s.charger_id, s.id from core.charging_sessions s
+     where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)
+       and s.started_at < private.now() - interval '48 hours'
+       and exists (
+         select from core.ocpp_transactions t
+          where t.partner_id = s.partner_id and t.charger_id = s.charger_id and t.connector = s.connector
+            and t.first_at > s.started_at and t.created_at < private.now() - interval '48 hours')
+  ), free as (
+    select h.partner_id, h.id from core.chargers h
+     where (h.partner_id, h.id) in (select l.partner_id, l.charger_id from lost l)
+       for no key update skip locked
+  )
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
+<<<<<<< HEAD
     from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
             from core.ocpp_transactions t
            -- first by its own age: else each of thousands that began since is compared with all of them
            where t.ended_at is null and t.created_at < private.now() - interval '48 hours' and exists (
              select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
    where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
+=======
+    from lost l join free f on f.partner_id = l.partner_id and f.id = l.charger_id
+   where s.partner_id = l.partner_id and s.id = l.id and s.status = 'active' and not 'no_end' = any (s.flags);
+>>>>>>> f42
   get diagnostics given_up = row_count;
   return given_up;
 end $$;

@@ -702,13 +702,27 @@ describe("contract §6 what a charger is", () => {
         password_refused_at: NOTED,
       },
       link: { protocol: "ocpp1.6", connections: 1, connected_at: NOTED, booted_at: NOTED, boot: { firmware: "7.1" } },
-      transactions: [{ start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger" }],
+      transactions: [{ start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger", ended_by: "stop" }],
+      waiting: [],
     });
     expect(story.json.changes.map(({ what }: { what: string }) => what)).toEqual([
       "charger.registered",
       "charger.identified",
     ]);
     expect((await operator(`charger story ${user.id}`)).err).toMatch(/No charger has the id/);
+  });
+
+  test("the operator sees that a mirror loses messages", async () => {
+    const operator = operatorOf(world.database);
+    await tell(started("08:00", 100_000), values(77, sample("08:30", 104_000)), started("10:00", 105_500));
+    await tell(stopped(78, "10:30", 106_000), stopped(79, "11:00", 400_000));
+    const story = await operator(`charger story ${link.charger_id}`);
+    const row = { called: ["77"], ended_by: "last value", last_wh: 104_000, end_wh: null };
+    expect(story.json).toMatchObject({
+      link: { ids_of_another: true },
+      waiting: [{ transaction: "79", at: "2026-08-15T11:00:00Z", meter_wh: 400_000 }],
+      transactions: [{ called: ["78"], ended_by: "guess", end_wh: 106_000 }, row],
+    });
   });
 
   test("attack: a charger that named another's number counts again once it names its own", async () => {

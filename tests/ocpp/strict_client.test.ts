@@ -1,46 +1,23 @@
 // A strict client holds every answer to the schemas that the Open Charge Alliance publishes, against the gateway and the real edge function.
 
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { RPCClient } from "ocpp-rpc";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { serve } from "#shared/http/serve.ts";
 import type { Gateway } from "../../packages/gateway/src/gateway.ts";
-import { surface } from "../../supabase/functions/ocpp/app.ts";
 import { Charger, startTestGateway } from "../harness/ocpp.ts";
+import { type Edge, serveEdge } from "../harness/ocpp_edge.ts";
 import { createWorld, type World } from "../harness/world.ts";
 
 let world: World;
 const gateways: Gateway[] = [];
-const edge = createServer(async (request, response) => {
-  const body = await new Response(request as unknown as ReadableStream).text();
-  const answer = await serve(surface, world.environment).fetch(
-    new Request(`http://edge.test${request.url}`, {
-      method: "POST",
-      body,
-      headers: { ...(request.headers as Record<string, string>), "x-forwarded-for": "192.0.2.1" },
-    }),
-  );
-  response.writeHead(answer.status).end(await answer.text());
-});
+let edge: Edge;
 beforeAll(async () => {
   world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "ws://gateway.test" } });
-  await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
-  const functionUrl = `http://127.0.0.1:${(edge.address() as AddressInfo).port}/ocpp`;
-  for (let n = 0; n < 2; n += 1)
-    gateways.push(
-      await startTestGateway({
-        functionUrl,
-        secret: world.environment.config.GATEWAY_SECRET,
-        callMs: 20_000,
-        drainMs: 0,
-      }),
-    );
+  edge = await serveEdge(world);
+  for (let n = 0; n < 2; n += 1) gateways.push(await startTestGateway({ ...edge.settings, drainMs: 0 }));
 });
 afterAll(async () => {
   for (const gateway of gateways) await gateway.stop();
-  edge.closeAllConnections();
-  edge.close();
+  edge?.close();
   await world?.close();
 });
 

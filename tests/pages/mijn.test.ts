@@ -412,6 +412,7 @@ describe("§4.4 chargers of a person's own", () => {
       identity,
     );
     expect(row.hash).toBe(hashSecret(password));
+    expect(added.text, "for a charger with nothing but an address").toContain(`${address}?auth=${password}<`);
     const mirror = /\/m\/([0-9a-f]{40})</.exec(added.text)?.[1] ?? "";
     expect(row.mirror).toBe(hashSecret(mirror));
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);

@@ -407,3 +407,42 @@ test("parking, storing, listing and taking back sessions, and taking CDRs, besid
   }
   connection.release(true);
 });
+
+test("ending charges that have no stop and dropping cards, beside 20,000 that ended so and that nobody analyzed", async () => {
+  const { rows } = await admin.query<{ partner_id: string; id: string; owner_id: string }>(
+    "select partner_id, id, owner_id from core.chargers where user_id is null order by id desc limit 1",
+  );
+  const [{ partner_id, id, owner_id } = { partner_id: "", id: "", owner_id: "" }] = rows;
+  await admin.query(
+    "delete from pg_statistic where starelid in ('core.charging_sessions'::regclass, 'core.ocpp_transactions'::regclass)",
+  );
+  // the last of them began without a reading, and nothing ended it yet
+  await admin.query(
+    `with told as (
+       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, started_at, first_at, meter_start_wh, last_at, last_wh, clock, is_over, created_at)
+       select $1, $2, $3, 1, t, t, n * 5000, t + interval '1 hour', n * 5000 + 5000, 'charger', true, t
+         from generate_series(1, 20000) n cross join lateral (select '2020-01-01Z'::timestamptz + n * interval '3 hours' as t) x
+       returning *)
+     insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
+     select $1, $2, gen_random_uuid(), $3, 'ocpp', '1.6:' || t.id, t.first_at, t.first_at, e.ended_at, 5000,
+            case when e.ended_at is null then 'active' else 'completed' end, t.first_at
+       from told t cross join lateral (select case when t.meter_start_wh <> 99995000 then t.last_at end) e (ended_at)`,
+    [partner_id, id, owner_id],
+  );
+  const connection = await admin.connect();
+  const jobs: [sql: string, most: number, rows?: number][] = [
+    ["select private.give_up_charges() as rows", 150, 1],
+    ["select private.forget_silent_cards() as rows", 60],
+    ["select count(*) from private.owners_of_silent_charges()", 60],
+  ];
+  for (const [sql, most, count] of jobs) {
+    for (const round of ["plans", "reads"]) {
+      await connection.query("begin");
+      const blocks = await blocksOf(connection, sql);
+      await connection.query("rollback");
+      if (round === "reads") expect({ sql, blocks, within: blocks <= most }).toEqual({ sql, blocks, within: true });
+    }
+    if (count !== undefined) expect((await connection.query(sql)).rows).toEqual([{ rows: count }]);
+  }
+  connection.release(true);
+});

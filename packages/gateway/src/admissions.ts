@@ -31,7 +31,11 @@ export class Strangers {
 
   /** It has sent credentials. */
   leave(socket: Duplex): void {
-    this.#leave.get(socket)?.();
+    const leave = this.#leave.get(socket);
+    if (!leave) return;
+    leave();
+    socket.off("close", leave);
+    this.#leave.delete(socket);
   }
 }
 

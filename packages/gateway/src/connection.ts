@@ -107,7 +107,7 @@ const EVIDENCE = /Transaction\.(?:Begin|End)|SignedData|signedMeterValue|OCMF\|/
 type Fields = Record<string, unknown>;
 const objectOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? (value as Fields) : {});
 
-/** Newer values with the same key replace older ones. Null: the message is passed on at once. */
+/** Values with the same key are passed on as one message. Null: the message is passed on at once. */
 function holdKey(action: string, payload: unknown): string | null {
   const fields = objectOf(payload);
   const isUpdate =
@@ -118,11 +118,18 @@ function holdKey(action: string, payload: unknown): string | null {
   if (!isUpdate && action !== "MeterValues") return null;
   // written again, because JSON may write any letter as an escape
   const text = JSON.stringify(payload);
-  if (text.length > LONGEST_HELD || EVIDENCE.test(text)) return null;
-  // a charger names the EVSE once; a later update without it must not replace that one
+  if (EVIDENCE.test(text)) return null;
+  // a charger names the EVSE once; a later update without it must not take its place
   return isUpdate
     ? `event ${objectOf(fields.transactionInfo).transactionId} ${objectOf(fields.evse).id}`
     : `values ${fields.connectorId ?? fields.evseId} ${fields.transactionId}`;
+}
+
+/** The newer message, with the samples of both. A later sample may be lower, late or of no energy, so none is dropped. */
+function joined(older: Message | undefined, newer: Message): Message {
+  if (!older) return newer;
+  const samples = [older, newer].flatMap(({ payload }) => objectOf(payload).meterValue);
+  return { ...newer, payload: { ...objectOf(newer.payload), meterValue: samples } };
 }
 
 /** The station's main meter does not measure a car. */
@@ -346,11 +353,15 @@ export class Connection implements Line {
     const isSoon = at - this.#valuesAt < this.#owner.settings.valuesMs;
     // nothing passes on what a connection holds back after it closed
     if (key !== null && isSoon && this.#held.size < MOST_HELD && !this.#isClosing) {
-      // the last wins: taken out first, so that the order is that of arrival
-      this.#held.delete(key);
-      this.#held.set(key, message);
-      answer({ payload: {} }, "held");
-      return;
+      const older = this.#held.get(key);
+      const all = joined(older, message);
+      if ((older ? JSON.stringify(all.payload) : text).length <= LONGEST_HELD) {
+        // taken out first, so that the order is that of arrival
+        this.#held.delete(key);
+        this.#held.set(key, all);
+        answer({ payload: {} }, "held");
+        return;
+      }
     }
     const given = await this.#pass(message);
     if (key !== null) this.#valuesAt = at;

@@ -51,6 +51,10 @@ function refuse(socket: Duplex, status: number, retryAfter?: number): void {
   socket.end(`${headers.join("\r\n")}\r\n\r\n`, () => socket.destroy());
 }
 
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
 /** By what failed attempts are counted: never by a mirror's secret itself. */
 const countedAs = ({ identity, password }: Handshake) =>
   identity ?? `mirror ${createHash("sha256").update(password).digest("hex").slice(0, 16)}`;
@@ -161,7 +165,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
 
   const peerOf = (socket: Socket) => peers.get(socket) ?? socket.remoteAddress ?? "";
   const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on("error", () => socket.destroy());
+    socket.on("error", destroy);
     const outcome = (name: string) => metrics.add("ocpp_admissions_total", { outcome: name });
     const asked = judge(request);
     const address = addressOf(request, peerOf(socket as Socket), settings.clientAddress);
@@ -186,7 +190,13 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       socket.unshift(bytes);
     };
     const gone = () => socket.destroy();
-    const letGo = () => void socket.off("data", early).off("end", gone);
+    const late = () => refuse(socket, 503, 60);
+    // these hold the whole request, and the connection lasts for weeks
+    const letGo = () => {
+      socket.off("data", early).off("end", gone);
+      if (leave) socket.off("close", leave);
+      (socket as Socket).setTimeout(0, late);
+    };
     const leave = spread.enter(address, () => admit({ request, socket, head, letGo }, asked, address));
     if (!leave) {
       outcome("full");
@@ -195,7 +205,7 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
     }
     strangers.leave(socket);
     socket.on("data", early).on("end", gone).on("close", leave);
-    (socket as Socket).setTimeout(MOST_WAITING_MS, () => refuse(socket, 503, 60));
+    (socket as Socket).setTimeout(MOST_WAITING_MS, late);
   };
 
   const server = http.createServer((_, response) =>

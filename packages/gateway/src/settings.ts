@@ -19,7 +19,7 @@ export type Settings = {
   silentMs: number;
   /** Time between two reports of who was heard of. */
   seenMs: number;
-  /** MeterValues of a charger that come faster are held back; the last one wins. */
+  /** MeterValues of a charger that come faster are held back, and passed on together. */
   valuesMs: number;
   /** From when a connection counts as live: chargers send what they queued first. */
   liveMs: number;

@@ -376,18 +376,22 @@ export const COMMANDS: Command[] = [
   {
     name: "charger story",
     summary: "Show a charger: its connection, last boot, readings, transactions by OCPP, and who changed it",
+    details:
+      "called: what another back office calls the transaction. ended_by: stop; guess: a stop without its id; last value: " +
+      "no stop came. A mirror that loses or mixes messages shows many of the last two, and stops that end nothing.",
     example: "charger story 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<charger>", "charger id"), limit(20)],
     ops: "charger_story",
-    view: ({ charger, link, transactions, changes }) =>
+    view: ({ charger, link, waiting, transactions, changes }) =>
       [
         fields(charger as Row),
         link ? `Connection\n${fields(link as Row)}` : "It never connected to the OCPP gateway.",
         titled(
           "Transactions, newest first",
           transactions,
-          "transaction evse_no started_at ended_at start_wh last_wh end_wh clock",
+          "transaction called evse_no started_at ended_at ended_by start_wh last_wh end_wh clock",
         ),
+        titled("Stops that end nothing, newest first", waiting, "transaction at meter_wh"),
         titled("Changes", changes, "at what by"),
       ].join("\n\n"),
   },

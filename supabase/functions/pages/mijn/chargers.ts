@@ -35,6 +35,7 @@ ${
 <div><dt>${words.address}</dt><dd>${secretBox(typed.get("address"))}</dd></div>
 <div><dt>${words.identity}</dt><dd>${secretBox(typed.get("identity"))}</dd></div>
 <div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
+<div><dt>${words.only_address}</dt><dd>${secretBox(`${typed.get("address")}?auth=${password}`)}</dd></div>
 </dl>
 ${listening(frame, chargers, typed)}
 <h3>${words.mirror}</h3><p>${words.mirror_means}</p>

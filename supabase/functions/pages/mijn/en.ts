@@ -449,6 +449,7 @@ export const en: MijnWords = {
     add_ocpp_how: [
       "Give the charger a name below. You will get an address, an identity and a password.",
       "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
+      "Does your charger already have another back office? It can stay: you also get an address for a copy. Then you change nothing in the charger.",
       "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
     ],
     name: "Name",
@@ -479,6 +480,7 @@ export const en: MijnWords = {
       chosen: "Make and model have been saved.",
       numbered: "The serial number has been saved.",
     },
+    only_address: "Is there only a field for the address? Then enter this",
     mirror: "Does your charger already have another back office?",
     mirror_means:
       "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. We show this address only once: whoever has it can send us readings.",

@@ -460,6 +460,7 @@ export const nl = {
     add_ocpp_how: [
       "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
       "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
+      "Heeft uw laadpaal al een andere backoffice? Die kan blijven: u krijgt er een adres voor een kopie bij. In de laadpaal verandert u dan niets.",
       "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
     ],
     name: "Naam",
@@ -490,6 +491,7 @@ export const nl = {
       chosen: "Merk en model zijn bewaard.",
       numbered: "Het serienummer is bewaard.",
     },
+    only_address: "Is er alleen een veld voor het adres? Vul dan dit in",
     mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
       "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",

@@ -84,6 +84,9 @@ create index charging_sessions_owner on core.charging_sessions (owner_id, starte
 create index charging_sessions_connection on core.charging_sessions (connection_id, month);
 -- serves: the session that is going on at a charger
 create index charging_sessions_open on core.charging_sessions (charger_id) where ended_at is null;
+-- serves: charges over OCPP that ended without any reading
+create index charging_sessions_lost on core.charging_sessions (started_at)
+    where source = 'ocpp' and status = 'active' and not 'no_end' = any (flags);
 -- serves: what came too late for a booking
 create index charging_sessions_after_lock on core.charging_sessions (partner_id, month)
     where 'after_lock' = any (flags);

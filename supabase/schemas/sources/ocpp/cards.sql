@@ -20,7 +20,7 @@ begin
   with silent as (
     select h.partner_id, h.id from core.chargers h
      where (h.partner_id, h.id) in (select t.partner_id, t.charger_id from core.ocpp_transactions t
-                                     where t.ended_at is null and t.id_tag is not null)
+                                     where t.ended_at is null and not t.is_over and t.id_tag is not null)
        and (h.status = 'removed' or h.last_seen_at < private.now() - interval '48 hours')
        for no key update skip locked
   )

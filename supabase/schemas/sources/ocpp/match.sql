@@ -329,10 +329,17 @@ begin
     select * into wrong from core.ocpp_transactions t
      where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
        and t.ended_at between since and begun.first_at and t.connector <> begun.connector
-       and abs(t.end_wh - wh) <= 10 and right_one.end_wh is null
-       and (t.end_guessed
-            or right_one.source_id is null and right_one.first_at <= t.ended_at
-               and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock))
+       and abs(t.end_wh - wh) <= 10
+       and case when right_one.end_wh is null
+                then t.end_guessed
+                     or right_one.source_id is null and right_one.first_at <= t.ended_at
+                        and private.ocpp_fits(charger, right_one, t.ended_at, t.end_wh, t.clock)
+                -- it was of a charge here whose start never came; not if both connectors have one register
+                else t.end_guessed and abs(right_one.end_wh - wh) > 10 and not exists (
+                       select from core.ocpp_transactions o
+                        where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector = t.connector
+                          and o.first_at between right_one.ended_at and t.first_at
+                          and abs(o.meter_start_wh - right_one.end_wh) <= 10) end
      order by t.ended_at desc limit 1;
   end if;
   return case when wrong.id is not null then private.move_ocpp_end(charger, wrong, right_one) else '[]' end;

@@ -17,14 +17,22 @@ begin
     'link', (
       select json_build_object('protocol', l.protocol, 'connections', l.generation,
                                'connected_at', private.iso(l.connected_at),
-                               'booted_at', private.iso(l.booted_at), 'boot', l.boot)
+                               'booted_at', private.iso(l.booted_at), 'boot', l.boot,
+                               'ids_of_another', l.foreign_ids)
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
+    'waiting', (
+      select coalesce(json_agg(json_build_object(
+               'transaction', w ->> 'transaction', 'at', private.iso((w ->> 'at')::timestamptz),
+               'meter_wh', w -> 'meter_wh') order by n desc), '[]')
+        from core.ocpp_links l, jsonb_array_elements(l.waiting) with ordinality e (w, n)
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'transactions', (
       select coalesce(json_agg(json_build_object(
-               'transaction', coalesce(t.source_id, t.id::text), 'evse_no', t.connector, 'started_at',
-                   private.iso(coalesce(t.started_at, t.first_at)),
-               'ended_at', private.iso(t.ended_at), 'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh',
-                   t.last_wh, 'end_wh', t.end_wh,
+               'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
+                                when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
+               'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
                'clock', t.clock) order by t.id desc), '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
@@ -35,8 +43,8 @@ begin
         from core.audit_log a where a.subject_id = charger.id));
 end $$;
 comment on function ops.charger_story(jsonb) is
-  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, transactions: '
-  'the newest by OCPP, changes}.';
+  'One charger: {charger, limit} to {charger, link: its last connection and BootNotification or null, waiting: stops '
+  'that fit no transaction or several, transactions: the newest by OCPP, changes}.';
 
 -- Active registrations that may be one physical charger, so that its kWh count twice. charger_id is the later one.
 -- booted_as: its BootNotification told the serial number that the other has, so its own sessions do not count.

@@ -44,7 +44,7 @@ create table core.ocpp_transactions (
   charger_id     uuid        not null,
   id             int         not null generated always as identity,
   owner_id       uuid        not null default private.owner_id(),
-  source_id      text,
+  source_id      text        collate "C",
   connector      int,
   id_tag         text,
   source_started_at timestamptz,
@@ -103,7 +103,7 @@ comment on column core.ocpp_transactions.is_over is
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
 create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
--- serves: what names a transaction of OCPP 2.0.1
+-- serves: what names a transaction of OCPP 2.0.1, and those whose station used its id again
 create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
     where source_id is not null;
 -- serves: transactions of which nobody knows the time
