@@ -28393,6 +28393,8 @@ begin
     select s.partner_id, s.charger_id, s.id from core.charging_sessions s
      where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)
        and s.started_at < private.now() - interval '48 hours'
+       -- by its own age too: else each of thousands that were told since is compared with all of them
+       and s.received_at < private.now() - interval '48 hours'
        and exists (
          select from core.ocpp_transactions t
           where t.partner_id = s.partner_id and t.charger_id = s.charger_id and t.connector = s.connector
@@ -28403,17 +28405,8 @@ begin
        for no key update skip locked
   )
   update core.charging_sessions s set flags = s.flags || '{no_end}'::text[]
-<<<<<<< HEAD
-    from (select t.partner_id, private.session_id(t.charger_id, 'ocpp', coalesce(t.source_id, '1.6:' || t.id)) as id
-            from core.ocpp_transactions t
-           -- first by its own age: else each of thousands that began since is compared with all of them
-           where t.ended_at is null and t.created_at < private.now() - interval '48 hours' and exists (
-             select from private.ocpp_later(t) l where l.created_at < private.now() - interval '48 hours')) lost
-   where s.partner_id = lost.partner_id and s.id = lost.id and s.ended_at is null and not 'no_end' = any (s.flags);
-=======
     from lost l join free f on f.partner_id = l.partner_id and f.id = l.charger_id
    where s.partner_id = l.partner_id and s.id = l.id and s.status = 'active' and not 'no_end' = any (s.flags);
->>>>>>> f42
   get diagnostics given_up = row_count;
   return given_up;
 end $$;
