@@ -1,10 +1,10 @@
-import type { Offer, Signed } from "#shared/domain/answers.ts";
+import type { Offer } from "#shared/domain/answers.ts";
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer } from "../kit/page_request.ts";
-import { asPdf } from "../kit/pdf.ts";
+import { asPdf, unsignedPdf } from "../kit/pdf.ts";
 import {
   asFile,
   askCodePage,
@@ -15,7 +15,7 @@ import {
   versionOf,
 } from "../kit/signature.ts";
 import { placeOf } from "./frame.ts";
-import { type ClaimRequest, holds, onClaim, onDraft, signable, welcome } from "./request.ts";
+import { type ClaimRequest, holds, isSigned, onClaim, onDraft, signable, welcome } from "./request.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
 
 /** A page of signing: every step before it is confirmed, or the claim is signed and may be again. */
@@ -75,6 +75,7 @@ export const sign = onFacts(async (request) => {
   );
   if (!refused) {
     request.logOutcome("signed");
+    if (request.isFromMijn) return request.done("/mandate", "signed");
     // the code that signed also proves the address: sessions of a sign-in link have ended, and this browser continues
     return welcome(request, flow, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
@@ -109,7 +110,7 @@ export const revoke = onClaim(holds, async (request) => {
   if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
   if (refused) return request.go("");
   request.logOutcome("revoked");
-  return request.done("/mandate", "withdrawn");
+  return request.done("", "withdrawn");
 });
 
 /** The text, to be kept: as it was signed, for these years or those after, or with years in the address as it would be. */
@@ -121,13 +122,14 @@ export const download = onDraft((request) => {
   return facts ? asFile(request, request.documentOf(request.wanted)) : request.go("");
 });
 
-/** What was signed, for these years or those after, as a document to keep. */
+/** What was signed, for these years or those after, as a document to keep; with years in the address as it would be. */
 export const downloadPdf = onClaim(
-  ({ signed }) => signed !== undefined,
+  (claim) => isSigned(claim) || signable(claim),
   (request) => {
     const { signed, renewal } = request.claim;
-    const { of } = request.c.req.query();
-    const mandate = of === "renewal" && renewal ? renewal : (signed as Signed);
+    const { of, years } = request.c.req.query();
+    if (!signed || (years && signable(request.claim))) return unsignedPdf(request, request.documentOf(request.wanted));
+    const mandate = of === "renewal" && renewal ? renewal : signed;
     const asked = { ...proofOf(request), mandate_id: mandate.mandate_id };
     return asPdf(request, request.call("read_claim_mandate", asked), request.frame.to("/pdf", of ? { of } : {}));
   },

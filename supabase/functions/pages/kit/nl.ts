@@ -12,6 +12,7 @@ export const nl = {
   skip: "Naar de inhoud",
   more: "Meer",
   script: {
+    not_found: "Zoeken lukte niet. Hieronder staat nog wat u eerder zocht. Probeer het met de knop.",
     copy: "Kopieer",
     copied: "Gekopieerd",
     not_copied: "Kopiëren mag niet van uw browser: selecteer de tekst",
@@ -103,8 +104,25 @@ export const nl = {
     back: "Nee, terug",
   },
 
+  /** A person's own pages: their menu, and who is signed in. */
+  own: {
+    menu: {
+      label: "Mijn pagina's",
+      "": "Overzicht",
+      "/charging": "Laden",
+      "/earnings": "Geld",
+      "/mandate": "Machtiging",
+      "/chargers": "Laadpalen",
+      "/sharing": "Wie ziet wat",
+      "/tokens": "Eigen programma's",
+      "/data": "Gegevens",
+    },
+    signed_in: (email: string) => `U bent ingelogd als ${email}.`,
+  },
+
   read: {
     save: "Bewaar als tekst",
+    unsigned: "Dit is de tekst die u kunt ondertekenen. Hij is nog niet ondertekend.",
     continue: "Verder naar ondertekenen",
     decline: "Ik wil niet ondertekenen",
   },
@@ -208,7 +226,7 @@ export const nl = {
     },
     sign_again: {
       title: "Weer meedoen?",
-      text: "Uw machtiging is afgelopen. Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
+      text: "Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
       action: "Lees en onderteken opnieuw",
     },
   },

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { createHash } from "node:crypto";
+import { estimateOf, kwhOf, shownYield } from "#shared/values/estimate.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
-import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
 import { icon } from "./parts/icons.ts";
 import { type KitWords, WORDS } from "./words.ts";
 
@@ -181,7 +181,9 @@ function react(
         address.search = new URLSearchParams(
           [...new FormData(form)].flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
         ).toString();
-        if (await replace(["found", "chips"], address.href, asked.signal)) history.replaceState(null, "", address);
+        const { signal } = asked;
+        if (await replace(["found", "chips"], address.href, signal)) history.replaceState(null, "", address);
+        else if (!signal.aborted) document.querySelector("#found [role=status]")?.replaceChildren(words.not_found);
       }, 400);
     });
   }

@@ -20,7 +20,7 @@ export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Ma
   );
   return ownPage(frame, "/mandate", email, {
     title: words.title,
-    body: html`${doneOf(news === "withdrawn" ? words.withdrawn : undefined)}
+    body: html`${doneOf(news === "signed" ? words.signed : undefined)}
 <div class="cards">${accounts.map((account) => connectionsOf(frame, account))}</div>
 ${mandates.length === 0 ? empty("pdf", words.none) : html`<h2>${words.documents}</h2>`}
 ${mandates.map((signed) => {

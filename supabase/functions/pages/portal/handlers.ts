@@ -18,11 +18,14 @@ const signOut = signedIn(async (request) => {
   return request.go("/sign-in", { out: "" });
 });
 
+const goToOwn = signedIn((request) => request.goOn("/mijn"));
+
 /** What each page of portal.ts does, and each form. */
 export const handlers = {
   ...signInHandlers(onSignIn),
   showSignIn,
   signOut,
+  goToOwn,
   showStart,
   ...customerPages,
   ...draftPages,

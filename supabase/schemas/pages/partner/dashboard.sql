@@ -1,5 +1,5 @@
--- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the
--- count a minute old.
+-- GET /partner/dashboard: counted when read, or for a partner that has many customers by the worker, if a reader finds
+-- the count a minute old.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
@@ -108,6 +108,15 @@ begin
                                                                 from month m)));
 end $$;
 
+-- Whether what a partner has is too much to count for each reader: more than 1,000 customers, or accounts of its CPO
+-- clients.
+create function private.has_many(partner uuid) returns boolean
+language sql stable
+as $$
+  select exists (select from core.attributions k where k.partner_id = has_many.partner offset 1000)
+      or exists (select from core.accounts a where a.partner_id = has_many.partner offset 1000)
+$$;
+
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
 as $$
@@ -115,17 +124,21 @@ declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
 begin
-  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit 1001) k) <= 1000 then
+  if not private.has_many(partner.id) then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
       last.figures := private.count_dashboard(partner.id);
-    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
+      last.payouts := private.partner_payouts(partner.id);
+    exception when query_canceled then
+      last.figures := null;
+      perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures)
-      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
+    insert into core.dashboards (partner_id, as_of, figures, payouts)
+      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
+              last.payouts)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -138,7 +151,7 @@ begin
   return last.figures;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
+  'The dashboard of a partner: as of now, or of one that private.has_many the last count. Null until the first reader '
   'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
 create function api.show_dashboard(caller jsonb) returns json
@@ -165,7 +178,8 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id)
+  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id),
+         payouts = private.partner_payouts(d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;

@@ -87,6 +87,13 @@ begin
                                               and a.attached_month < began limit 10000) a));
 end $$;
 
+create function private.has_own_pages(person uuid) returns boolean
+language sql stable security definer
+as $$ select exists (select from core.accounts a where a.user_id = person) $$;
+comment on function private.has_own_pages(uuid) is
+  'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
+  'people''s tenant.';
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -104,17 +111,21 @@ language plpgsql security definer
 as $$
 declare
   partner core.partners;
+  figures json;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
+  figures := private.partner_figures(partner);
   return json_build_object(
     'who', private.portal_who(),
-    'figures', private.partner_figures(partner),
+    'own_pages', private.has_own_pages(private.manager_id()),
+    'figures', figures,
     'period', private.customers_won((query ->> 'year')::int),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
-    'payouts', private.partner_payouts(partner.id),
+    'payouts', case when not private.has_many(partner.id) then private.partner_payouts(partner.id)
+                    else (select d.payouts from core.dashboards d where d.partner_id = partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
@@ -132,9 +143,9 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, coming_eur, '
-  'attention}, '
-  'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
+  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts, of the same moment; '
+  'both are null while the worker counts first. own_pages: they have an account of their own too. period is '
   '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
   '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
   'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
