@@ -146,7 +146,10 @@ beforeAll(async () => {
       event.id,
     );
     const customers = (rows: string) => `naam;email;postcode\r\n${rows}`;
-    const looked = await bring(ask, "/import", customers("Jan;jan@example.nl;1234AB\r\n"), { consent: "yes", mail: "no" });
+    const looked = await bring(ask, "/import", customers("Jan;jan@example.nl;1234AB\r\n"), {
+      consent: "yes",
+      mail: "no",
+    });
     const unagreed = await bring(ask, "/import", customers("Eva;eva@example.nl;1234AB\r\n"), {});
     const uploaded = await bring(ask, "/uploads", "Klantnummer;Maand;kWh\r\nKL-77;mrt 2026;312,5\r\n", {});
     people.manager = {

@@ -189,7 +189,9 @@ describe("contract §4 bringing customers on a partner's pages", () => {
       Array.from({ length: 10 }, () => stranger(portal(world, `${page}/mail`), { form })),
     ))
       expect(status).toBe(303);
-    expect((await ask(portal(world, `${page}/mail`), { form: { form_token: await tokenOf(ask, page) } })).status).toBe(404);
+    expect((await ask(portal(world, `${page}/mail`), { form: { form_token: await tokenOf(ask, page) } })).status).toBe(
+      404,
+    );
     const mails = await world.mails("where recipient = any ($1) order by recipient", all);
     expect(mails.map(({ recipient, template }) => [recipient, template])).toEqual(
       others.toSorted().map((email) => [email, "claim"]),

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ROOT } from "#local/checkout.ts";
 
-const FONT_MODULE = "packages/shared/src/domain/pdf/font_data.ts";
+const FONT_MODULE = "supabase/functions/documents/font_data.ts";
 
 /** Alphabets of one typeface, each a file of its own; of two that have a letter the first gives it. Bold is for our own words. */
 const FILES = {

@@ -1,8 +1,8 @@
-import { type Content, writePdf } from "#shared/domain/pdf/pdf.ts";
 import type { Due } from "./answers.ts";
 import { composeInvoice } from "./invoice.ts";
 import { composeMandate } from "./mandate.ts";
 import { composeOverview } from "./overview.ts";
+import { type Content, writePdf } from "./pdf.ts";
 import type { Service } from "./sender.ts";
 import { composeStatement } from "./statement.ts";
 

@@ -2,6 +2,7 @@ import type { DocumentWords } from "./nl.ts";
 
 export const en: DocumentWords = {
   date_locale: "en-GB",
+  page: (number, of) => `Page ${number} of ${of}`,
 
   signature: {
     title: "Signature",

@@ -1,6 +1,6 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Content, Detail } from "#shared/domain/pdf/pdf.ts";
 import type { Invoice } from "./answers.ts";
+import type { Content, Detail } from "./pdf.ts";
 import type { Service } from "./sender.ts";
 import { decimals, euros, monthOf } from "./statement.ts";
 import { WORDS } from "./words.ts";
@@ -8,7 +8,7 @@ import { WORDS } from "./words.ts";
 /** An invoice, or a credit note, that the service writes in a partner's name, with what Dutch law asks of one. */
 export function composeInvoice(invoice: Invoice, service: Service): Content {
   const { locale, number, supplier, months, vat_regime, corrects } = invoice;
-  const { date_locale, invoice: words } = WORDS[locale];
+  const { page, date_locale, invoice: words } = WORDS[locale];
   const two = decimals(2, date_locale);
   const euro = euros(date_locale);
   const day = (date: string) => longDate(date, MANDATE_WORDS[locale]);
@@ -70,5 +70,6 @@ export function composeInvoice(invoice: Invoice, service: Service): Content {
       { kind: "paragraph", text: words.self_billing },
       ...(vat_regime === "regular" ? [] : [{ kind: "paragraph", text: words.regimes[vat_regime] } as const]),
     ],
+    page,
   };
 }

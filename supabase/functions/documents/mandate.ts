@@ -1,8 +1,8 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import { mandateBlocks } from "#shared/domain/pdf/mandate_blocks.ts";
-import type { Content, Detail } from "#shared/domain/pdf/pdf.ts";
+import { readMandateText } from "#shared/domain/mandate_text/read_text.ts";
 import { maskEmail } from "#shared/values/mask.ts";
 import type { SignedMandate } from "./answers.ts";
+import type { Block, Content, Detail } from "./pdf.ts";
 import { longMoment, WORDS } from "./words.ts";
 
 /**
@@ -10,8 +10,14 @@ import { longMoment, WORDS } from "./words.ts";
  * kept. The text is attached as a file, so that anybody with the document can compute its SHA-256.
  */
 export function composeMandate(mandate: SignedMandate): Content {
-  const { locale, title, blocks } = mandateBlocks(mandate.document);
+  const { locale, title, sections } = readMandateText(mandate.document);
   const words = WORDS[locale];
+  const text = sections.flatMap(({ heading, details, points, rest }): Block[] => [
+    { kind: "heading", text: heading },
+    ...(details.length > 0 ? [{ kind: "details", details } as const] : []),
+    ...(points.length > 0 ? [{ kind: "points", points } as const] : []),
+    ...rest.map((line) => ({ kind: "paragraph", text: line }) as const),
+  ]);
   const { signature, evidence } = words;
   const signed: Detail[] = [
     [signature.name, mandate.signed_name],
@@ -37,7 +43,7 @@ export function composeMandate(mandate: SignedMandate): Content {
     locale,
     title,
     blocks: [
-      ...blocks,
+      ...text,
       { kind: "heading", text: signature.title },
       { kind: "details", details: signed },
       { kind: "heading", text: evidence.title },
@@ -46,6 +52,7 @@ export function composeMandate(mandate: SignedMandate): Content {
       { kind: "paragraph", text: evidence.attached(filename) },
       { kind: "paragraph", text: mandate.document_sha256 },
     ],
+    page: words.page,
     attachment: { name: filename, description: evidence.attachment, text: mandate.document },
   };
 }

@@ -1,6 +1,7 @@
 /** The sentences of documents in Dutch: the original. */
 export const nl = {
   date_locale: "nl-NL",
+  page: (number: number, of: number) => `Pagina ${number} van ${of}`,
 
   signature: {
     title: "Handtekening",

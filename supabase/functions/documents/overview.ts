@@ -1,13 +1,13 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Content } from "#shared/domain/pdf/pdf.ts";
 import type { YearOverview } from "./answers.ts";
+import type { Content } from "./pdf.ts";
 import { type Service, senderOf } from "./sender.ts";
 import { decimals, euros } from "./statement.ts";
 import { WORDS } from "./words.ts";
 
 /** What was sold of a customer in a calendar year, and what was paid in it: what a tax return may ask for. */
 export function composeOverview({ locale, customer, logo, cpo, overview }: YearOverview, service: Service): Content {
-  const { date_locale, overview: words, statement } = WORDS[locale];
+  const { page, date_locale, overview: words, statement } = WORDS[locale];
   const two = decimals(2, date_locale);
   const perEre = euros(date_locale, 6);
   const exact = euros(date_locale);
@@ -88,6 +88,7 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
       { kind: "heading", text: statement.how_title },
       { kind: "points", points: [...words.how(service.SERVICE_NAME), statement.rounded] },
     ],
+    page,
   };
 }
 

@@ -1,6 +1,6 @@
-import type { Content, Logo } from "#shared/domain/pdf/pdf.ts";
 import type { Configuration } from "#shared/foundation/configuration.ts";
 import type { Locale } from "#shared/values/locale.ts";
+import type { Content, Logo } from "./pdf.ts";
 import { WORDS } from "./words.ts";
 
 /** The service, which writes documents and pays. */

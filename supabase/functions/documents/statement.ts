@@ -1,6 +1,6 @@
 import { longDate, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
-import type { Content } from "#shared/domain/pdf/pdf.ts";
 import type { Statement } from "./answers.ts";
+import type { Content } from "./pdf.ts";
 import { type Service, senderOf } from "./sender.ts";
 import { WORDS } from "./words.ts";
 
@@ -10,7 +10,7 @@ import { WORDS } from "./words.ts";
  */
 export function composeStatement(statement: Statement, service: Service): Content {
   const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
-  const { date_locale, statement: words } = WORDS[locale];
+  const { page, date_locale, statement: words } = WORDS[locale];
   const [three, two, euro] = [decimals(3, date_locale), decimals(2, date_locale), euros(date_locale)];
   const perEre = euros(date_locale, 6);
   const cells = ({ kwh, ere, price, gross, fee, net }: Statement["totals"] & { price?: string }) => [
@@ -58,6 +58,7 @@ export function composeStatement(statement: Statement, service: Service): Conten
         points: [...words.how(service.SERVICE_NAME), ...(isInParts ? [words.parts] : []), words.rounded],
       },
     ],
+    page,
   };
 }
 

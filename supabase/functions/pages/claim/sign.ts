@@ -1,10 +1,10 @@
-import type { Offer } from "#shared/domain/answers.ts";
+import type { Offer, Signed } from "#shared/domain/answers.ts";
 import { REFUSALS } from "#shared/domain/claim/flow.ts";
 import { readCode } from "../kit/code.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer } from "../kit/page_request.ts";
-import { asPdf, unsignedPdf } from "../kit/pdf.ts";
+import { asPdf } from "../kit/pdf.ts";
 import {
   asFile,
   askCodePage,
@@ -15,7 +15,7 @@ import {
   versionOf,
 } from "../kit/signature.ts";
 import { placeOf } from "./frame.ts";
-import { type ClaimRequest, holds, isSigned, onClaim, onDraft, signable, welcome } from "./request.ts";
+import { type ClaimRequest, holds, onClaim, onDraft, signable, welcome } from "./request.ts";
 import { mandatePage, revokePage } from "./signed_views.ts";
 
 /** A page of signing: every step before it is confirmed, or the claim is signed and may be again. */
@@ -122,14 +122,13 @@ export const download = onDraft((request) => {
   return facts ? asFile(request, request.documentOf(request.wanted)) : request.go("");
 });
 
-/** What was signed, for these years or those after, as a document to keep; with years in the address as it would be. */
+/** What was signed, for these years or those after, as a document to keep. */
 export const downloadPdf = onClaim(
-  (claim) => isSigned(claim) || signable(claim),
+  ({ signed }) => signed !== undefined,
   (request) => {
     const { signed, renewal } = request.claim;
-    const { of, years } = request.c.req.query();
-    if (!signed || (years && signable(request.claim))) return unsignedPdf(request, request.documentOf(request.wanted));
-    const mandate = of === "renewal" && renewal ? renewal : signed;
+    const { of } = request.c.req.query();
+    const mandate = of === "renewal" && renewal ? renewal : (signed as Signed);
     const asked = { ...proofOf(request), mandate_id: mandate.mandate_id };
     return asPdf(request, request.call("read_claim_mandate", asked), request.frame.to("/pdf", of ? { of } : {}));
   },

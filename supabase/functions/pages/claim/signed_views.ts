@@ -10,7 +10,7 @@ import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar } from "../kit/parts/bottom_bar.ts";
 import { icon } from "../kit/parts/icons.ts";
-import { languageOf, saveUnsigned, showSignature, showValidity, versionOf } from "../kit/signature.ts";
+import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
@@ -34,7 +34,7 @@ ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", w
 ${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}
 ${showDocument(document, kit.lang, true)}
 ${signed ? "" : whatElse(frame, claim)}
-${saveUnsigned(frame, asQuery({ ...wishes, years: facts.validity_years, typed: null }))}
+<p class="save" data-print><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, frame.brand?.name ?? "", wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,

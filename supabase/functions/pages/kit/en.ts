@@ -13,6 +13,7 @@ export const en: KitWords = {
   skip: "Skip to the content",
   more: "More",
   script: {
+    print: "Print or save as PDF",
     not_found: "The search did not work. Below is still what you looked for before. Try the button.",
     copy: "Copy",
     copied: "Copied",
@@ -119,7 +120,6 @@ export const en: KitWords = {
 
   read: {
     save: "Save as text",
-    unsigned: "This is the text that you may sign. It is not signed yet.",
     continue: "Continue to sign",
     decline: "I do not want to sign",
   },

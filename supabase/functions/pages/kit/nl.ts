@@ -12,6 +12,7 @@ export const nl = {
   skip: "Naar de inhoud",
   more: "Meer",
   script: {
+    print: "Print of bewaar als pdf",
     not_found: "Zoeken lukte niet. Hieronder staat nog wat u eerder zocht. Probeer het met de knop.",
     copy: "Kopieer",
     copied: "Gekopieerd",
@@ -122,7 +123,6 @@ export const nl = {
 
   read: {
     save: "Bewaar als tekst",
-    unsigned: "Dit is de tekst die u kunt ondertekenen. Hij is nog niet ondertekend.",
     continue: "Verder naar ondertekenen",
     decline: "Ik wil niet ondertekenen",
   },

@@ -13,7 +13,7 @@ import { type KitWords, WORDS } from "./words.ts";
  * such as setTimeout: `window.` keeps the browser's.
  *
  * - A form that posts is sent once, however often its button is pressed, and says that it is under way.
- * - What has `data-copy` gets a button that copies it.
+ * - What has `data-copy` gets a button that copies it, and what has `data-print` one that prints the page.
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
  * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
  * - A field with `data-color` gets a color picker, and the preview shows the color while it is chosen.
@@ -29,6 +29,7 @@ function react(
   shown: typeof shownYield,
   date_locale: string,
   copyIcon: string,
+  printIcon: string,
 ): void {
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
@@ -77,6 +78,16 @@ function react(
       window.setTimeout(say, 2_000, words.copy, "hidden");
     });
     shown.after(button);
+  }
+
+  // a browser makes the PDF of what nobody signed yet; what was signed we keep as one
+  for (const place of document.querySelectorAll("[data-print]")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "plain";
+    button.innerHTML = `${printIcon} ${words.print}`;
+    button.addEventListener("click", () => window.print());
+    place.prepend(button, " ");
   }
 
   // what is folded is printed too
@@ -203,7 +214,7 @@ function scriptIn(locale: Locale): { text: string; path: string } {
   const { script, date_locale } = WORDS[locale];
   // without its indentation and the lines of its comments
   const source = String(react).replace(/^\s*(?:\/\/.*\n|\/\*\*.*\*\/\n)?/gm, "");
-  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy")))].join()});`;
+  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy"))), JSON.stringify(String(icon("pdf")))].join()});`;
   const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
   return { text, path: `/page.js?lang=${locale}&v=${version}` };
 }

@@ -10,7 +10,6 @@ import { codeInput, textInput, tick } from "./fields.ts";
 import { type Errors, type Frame, type Html, layout, type Place } from "./frame.ts";
 import { html } from "./html.ts";
 import type { PageAnswer, PageRequest } from "./page_request.ts";
-import { icon } from "./parts/icons.ts";
 import type { Returned } from "./returned.ts";
 import { kindPage, maskEmail, onward } from "./views.ts";
 import type { KitWords } from "./words.ts";
@@ -169,11 +168,6 @@ export function showSignature(signed: Signed, words: KitWords): Html {
 export function languageOf(document: string): Locale {
   return readMandateText(document).locale;
 }
-
-/** The ways to keep a text before it is signed. */
-export const saveUnsigned = ({ to, words }: Frame, query: Record<string, string>): Html =>
-  html`<p class="save"><a class="link" href="${to("/pdf", query)}">${icon("pdf")} ${words.signed.save_pdf}</a></p>
-<p class="save"><a class="link" href="${to("/document", query)}">${words.read.save}</a></p>`;
 
 /** The text as a file, to be kept: as it would be signed, or as it was, with the signature under it. */
 export function asFile({ c, frame: { words } }: PageRequest, text: string | Signed): PageAnswer {

@@ -6,7 +6,7 @@ import { CODE_REFUSALS } from "#shared/foundation/attempt.ts";
 import type { Errors } from "../kit/frame.ts";
 import { wishedPage, wishesOf } from "../kit/offer.ts";
 import type { PageAnswer, PageRequest } from "../kit/page_request.ts";
-import { asPdf, unsignedPdf } from "../kit/pdf.ts";
+import { asPdf } from "../kit/pdf.ts";
 import { asFile, askCodePage, changedPage, readSignature, signPage, versionOf } from "../kit/signature.ts";
 import { MandateRequest, onOpenLink } from "./request.ts";
 import { declinePage, readPage } from "./views.ts";
@@ -37,10 +37,10 @@ async function download(bare: PageRequest): Promise<Response> {
   return asFile(request, signed ?? request.documentOf(wanted(request)));
 }
 
-/** What was signed, as a document to keep; before that, what may be. */
+/** What was signed, as a document to keep. */
 async function downloadPdf(bare: PageRequest): Promise<Response> {
   const request = await MandateRequest.open(bare);
-  if (!request.opened.signed) return request.closed() ?? unsignedPdf(request, request.documentOf(wanted(request)));
+  if (!request.opened.signed) return request.closed() ?? request.go("");
   return asPdf(request, request.act("read_link_mandate", {}), request.frame.to("/pdf"));
 }
 

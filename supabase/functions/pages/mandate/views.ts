@@ -6,7 +6,7 @@ import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar } from "../kit/parts/bottom_bar.ts";
 import { icon } from "../kit/parts/icons.ts";
-import { languageOf, saveUnsigned, showSignature, showValidity, versionOf } from "../kit/signature.ts";
+import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
 import { WORDS } from "./words.ts";
@@ -28,7 +28,7 @@ ${showOffer(frame, "", facts, offer as Offer, facts.partner_name, wishes)}
 ${choosePeriod(frame, "", periods ?? [], facts, wishes)}
 ${showDocument(document, kit.lang, true)}
 <p class="quiet">${words.wrong(facts.partner_name)}</p>
-${saveUnsigned(frame, asQuery({ ...wishes, typed: null }))}
+<p class="save" data-print><a class="link" href="${to("/document", asQuery({ ...wishes, typed: null }))}">${kit.read.save}</a></p>
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, facts.partner_name, wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,

@@ -23,18 +23,14 @@ export type Content = {
   sender?: { lines: readonly string[]; logo: Logo | null };
   title: string;
   blocks: readonly Block[];
+  /** At the foot of each page, with its number: "Page 1 of 2". */
+  page: (number: number, of: number) => string;
   /** A text that goes along, to be saved from the document byte for byte. */
   attachment?: { name: string; description: string; text: string };
 };
 
 /** A PNG as base64, its size in CSS pixels, and whose it is. */
 export type Logo = { name: string; png: string; width: number; height: number };
-
-/** At the foot of each page. */
-const PAGE_OF: Readonly<Record<Locale, (number: number, of: number) => string>> = {
-  nl: (number, of) => `Pagina ${number} van ${of}`,
-  en: (number, of) => `Page ${number} of ${of}`,
-};
 
 /** A4, in points of 1/72 inch. */
 const PAGE = { width: 595.28, height: 841.89, margin: 64, foot: 40 };
@@ -363,7 +359,7 @@ class Writer {
     for (let index = 0; index < count; index += 1) {
       this.#doc.switchToPage(start + index);
       this.#y = PAGE.height - PAGE.foot;
-      const lines = this.#lines(PAGE_OF[this.#content.locale](index + 1, count), { size: SIZES.small });
+      const lines = this.#lines(this.#content.page(index + 1, count), { size: SIZES.small });
       this.#put(null, lines, { size: SIZES.small, color: QUIET, advance: false });
     }
   }
