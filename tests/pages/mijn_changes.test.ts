@@ -117,11 +117,11 @@ describe("contract §6 what is changed from the own pages ends there", () => {
           customer.account_id,
         )
       ).may;
-    const end =
-      "update core.mandates set status = 'revoked', ended_at = now(), ended_reason = $2 where status = 'signed' and connection_id in (select id from core.connections where account_id = $1) returning 1";
-    await world.row(end, customer.account_id, "operator");
+    const end = `update core.mandates set status = 'revoked', ended_at = now(), ended_reason = $2
+                  where connection_id in (select id from core.connections where account_id = $1) returning 1`;
+    await world.rows(end, customer.account_id, "operator");
     expect(await may()).toBe(false);
-    await world.rows("update core.mandates set ended_reason = 'customer' where ended_reason = 'operator'");
+    await world.rows(end, customer.account_id, "customer");
     expect(await may()).toBe(true);
     await world.row(
       "update auth.users set banned_until = now() + interval '1 day' where id = $1 returning 1",
@@ -137,6 +137,10 @@ describe("contract §6 what is changed from the own pages ends there", () => {
        select c.partner_id, c.id, c.owner_id, '2026-11-01', 12, 1, 'staged', 'test', now() from core.connections c where c.account_id = $1
        on conflict on constraint delivered_months_pkey do update set total_kwh = 12 returning 1`,
       customer.account_id,
+    );
+    await world.row(
+      `insert into core.figures (partner_id, delivery_year, price) values (private.people_tenant(), 2026, 0.42)
+       on conflict on constraint figures_pkey do update set price = 0.42 returning 1`,
     );
     const ask = await browserOf(world, customer);
     const money = async () => main((await ask(mijn(world, "/earnings?lang=nl"))).text);

@@ -347,7 +347,8 @@ describe("contract §4 the settings in a partner's pages", () => {
       seen.flatMap((line) => (line.endsWith("/ wij") ? [line.split(" / ")[0]] : [])),
     );
     expect(await found("q=KLANTEN+aan"), "by its words in the language of the page").toContain("Klanten aangemeld");
-    expect(await found("q=customers+signed&lang=en")).toEqual([]);
+    expect(await found("q=customers+signed")).toEqual([]);
+    expect(await found("q=customers+signed&lang=en")).toContain("Customers signed up");
     expect(await found("by=key&q=klanten+aan"), "by both").toEqual(["Klanten aangemeld"]);
     expect(await found("q=%25"), "a sign is a sign").toEqual([]);
     expect(await found("q=%00%0a%27--")).toEqual([]);
@@ -369,7 +370,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     try {
       await client.query("analyze core.audit_log");
       await client.query("select set_config('app.partner_id', $1, false)", [id]);
-      const part = `select from private.partner_log(${Number(oldest) + 100}, 1001, 0)`;
+      const part = `select from private.partner_log(${Number(oldest) + 100}, 1001)`;
       await client.query(part); // reads the catalog too
       const { rows } = await client.query(`explain (analyze, buffers, format json) ${part}`);
       const { Plan } = rows[0]["QUERY PLAN"][0];

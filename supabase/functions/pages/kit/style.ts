@@ -47,7 +47,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 25rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 @media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
-@media (min-width: 48rem) { .area .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
+@media (min-width: 48rem) { .area .blocks :is(td, th) { padding-inline: .6rem; } .area .blocks th:first-child { padding-left: 0; } .area .blocks :is(td, th):last-child { padding-right: 0; } }
 
 header nav { flex: none; }
 /* a phone has room for the language to change to */

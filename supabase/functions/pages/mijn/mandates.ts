@@ -23,15 +23,15 @@ export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Ma
     body: html`${doneOf(news === "signed" ? words.signed : undefined)}
 <div class="cards">${accounts.map((account) => connectionsOf(frame, account))}</div>
 ${mandates.length === 0 ? empty("pdf", words.none) : html`<h2>${words.documents}</h2>`}
-${mandates.map((signed) => {
-  const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
-  return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
+<div class="cards">${mandates.map((signed) => {
+      const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
+      return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
 <p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${icon("pdf")} ${words.pdf}</a></p>
 <details><summary>${words.read}</summary>
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, frame.words)}
 </details></section>`;
-})}
+    })}</div>
 ${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawal(frame, account))}` : ""}`,
   });
 }

@@ -133,6 +133,9 @@ function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_las
 function funnel(frame: PortalFrame, { drafts, customers_total, customers_active }: Figures): Html {
   const words = WORDS[frame.locale].start;
   const all = Object.values(drafts).reduce((sum, count) => sum + count, 0);
+  if (all + customers_total === 0)
+    return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
+${empty("person", WORDS[frame.locale].drafts.none, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] })}</section>`;
   const most = Math.max(all, customers_active, 1);
   const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
     const of =
