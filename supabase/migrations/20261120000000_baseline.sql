@@ -3965,13 +3965,14 @@ create table core.dashboards (
   failed_at  timestamptz,
   figures    json,
   payouts    json,
+  needs      json,
   constraint dashboards_pkey primary key (partner_id),
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, and payouts as GET /partner/payouts, are null, and as_of -infinity, before the '
-  'first count. Sums, no personal data. Kept as long as the partner.';
+  'asks, and every night. figures, payouts and needs are what private.count_partner counts: null, and as_of '
+  '-infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
   'turn.';
@@ -20199,10 +20200,21 @@ end $$;
 -- Whether what a partner has is too much to count for each reader: more than 1,000 customers, or accounts of its CPO
 -- clients.
 create function private.has_many(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (select from core.attributions k where k.partner_id = has_many.partner
+                  order by k.created_at desc, k.user_id desc offset 1000)
+      or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
+end $$;
+
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
+-- its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
 language sql stable
 as $$
-  select exists (select from core.attributions k where k.partner_id = has_many.partner offset 1000)
-      or exists (select from core.accounts a where a.partner_id = has_many.partner offset 1000)
+  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+         private.customers_in_need(partner, true, null)
 $$;
 
 create function private.partner_figures(partner core.partners) returns json
@@ -20218,15 +20230,13 @@ begin
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      last.figures := private.count_dashboard(partner.id);
-      last.payouts := private.partner_payouts(partner.id);
-    exception when query_canceled then
-      last.figures := null;
-      perform private.kick();  -- out of time: the worker counts
+      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+        from private.count_partner(partner) c;
+    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures, payouts)
+    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
       values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
-              last.payouts)
+              last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -20266,8 +20276,11 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id),
-         payouts = private.partner_payouts(d.partner_id)
+  update core.dashboards d
+     set as_of = private.now(), failed_at = null,
+         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+                                        from core.partners p cross join lateral private.count_partner(p) c
+                                       where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;
@@ -21071,10 +21084,10 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     -- among the newest: a partner may have many that its software brought; of one import somebody may not be mailed
-    'mailed_before', (select d.send_invite
+    'mailed_before', (select bool_or(d.send_invite)
                         from (select * from core.drafts d where d.partner_id = private.partner_id()
                                order by d.created_at desc, d.id desc limit 1000) d
-                       where d.source = 'csv' order by d.created_at desc, d.send_invite desc limit 1),
+                       where d.source = 'csv' group by d.batch_id order by max(d.created_at) desc limit 1),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),
                              'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'import', case when kept.id is not null then json_build_object(
@@ -21490,10 +21503,14 @@ as $$
 declare
   partner core.partners;
   figures json;
+  many    boolean;
+  last    core.dashboards;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
   figures := private.partner_figures(partner);
+  many    := private.has_many(partner.id);
+  select * into last from core.dashboards d where many and d.partner_id = partner.id;
   return json_build_object(
     'who', private.portal_who(),
     'own_pages', private.has_own_pages(private.manager_id()),
@@ -21502,12 +21519,12 @@ begin
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
-    'payouts', case when not private.has_many(partner.id) then private.partner_payouts(partner.id)
-                    else (select d.payouts from core.dashboards d where d.partner_id = partner.id) end,
+    'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
-      'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
+      'customers', case when many then last.needs
+                        else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
                                             'failing', count(*) filter (where e.status = 'enabled'
                                                                         and e.failing_since is not null))
@@ -21522,11 +21539,11 @@ begin
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
-  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts, of the same moment; '
-  'both are null while the worker counts first. own_pages: they have an account of their own too. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
-  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
+  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
+  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, '
+  'invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
   'wrong. mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql

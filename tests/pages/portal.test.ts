@@ -47,7 +47,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const ask = await portalBrowser(world, await newManager(world, world.partnerB));
     const { text } = await ask(portal(world));
     expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
-    expect(text).toContain("met een machtiging die geldt; 0 klanten in totaal");
+    expect(text).toContain("U heeft nog niemand aangemeld.");
   });
 
   test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {

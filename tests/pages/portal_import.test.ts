@@ -141,7 +141,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await confirm(waiting)).location, "not past it").toContain(waiting);
     expect((await ask(portal(world, `${waiting}/mend.csv`))).status).toBe(404);
     const unticked = { form_token: await tokenOf(ask, waiting) };
-    expect((await ask(portal(world, `${waiting}/consent`), { form: unticked })).location).toContain(waiting);
+    expect((await ask(portal(world, `${waiting}/consent`), { form: unticked })).status).toBe(422);
     expect(await world.row(looks), "nobody was looked up").toEqual(before);
     // the file is still there: they only tick
     const form = { form_token: await tokenOf(ask, waiting), consent: "yes", mail: "no" };

@@ -229,6 +229,7 @@ div.offer { margin: 1.25rem 0; }
 .pages small { display: block; color: var(--quiet); font-size: 1rem; }
 .pages strong { color: var(--ink); }
 .pages .actions { margin: .5rem 0; }
+@media (min-width: 48rem) { .area main .log { max-width: none; } .log li { display: flex; justify-content: space-between; gap: 2rem; } .log small { flex: none; max-width: 60%; } }
 details { margin: 0 0 1.75rem; }
 form + details { margin-top: 1.25rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
@@ -265,6 +266,8 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
 .actions + p, .actions + h3, form + h3 { margin-top: 1.75rem; }
+[data-print] { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1.75rem; }
+.actions + .chips { margin-top: 1.25rem; }
 /* things to do beside each other, each a form of its own */
 .actions .actions { margin: 0; }
 .button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--fill, var(--accent)); color: var(--on-fill, var(--on-accent)); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
@@ -303,7 +306,7 @@ td .copy { display: block; margin: .4rem 0; }
   .choices { margin: .5rem -.5rem 0; }
   .choices a, .choices li[aria-current] { grid-template-columns: 1.5rem 1fr; gap: 0 .5rem; padding: .35rem .5rem; line-height: 1.4; }
   .document h2 { margin-bottom: .5rem; font-size: 1.15rem; }
-  dl.known div { grid-template-columns: 8rem 1fr; }
+  dl.known div { grid-template-columns: 9.5rem 1fr; }
   dl div { grid-template-columns: 1fr; padding: .3rem 0; }
   .document dl div { grid-template-columns: 6.5rem 1fr; }
 }

@@ -41,14 +41,17 @@ const Attention = z.object({
     ean: z.number(),
     expiring: z.number(),
   }),
-  customers: z.object({
-    examined: z.number(),
-    all: z.boolean(),
-    without_charger: z.number(),
-    without_mid: z.number(),
-    mail: z.number(),
-    rejected: z.number(),
-  }),
+  /** Null as long as the figures are. */
+  customers: z
+    .object({
+      examined: z.number(),
+      all: z.boolean(),
+      without_charger: z.number(),
+      without_mid: z.number(),
+      mail: z.number(),
+      rejected: z.number(),
+    })
+    .nullable(),
   webhooks: z.object({ disabled: z.number(), failing: z.number() }),
   account_missing: z.boolean(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits. */

@@ -220,10 +220,10 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
     ...counted(drafts.expiring, words.attention.expiring, "/drafts", { needs: "expiring" }),
-    ...counted(customers.rejected, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
-    ...counted(customers.mail, words.attention.customer_mail, "/customers", { mail: "failed" }),
-    ...counted(customers.without_charger, words.attention.without_charger, "/customers", { charger: "without" }),
-    ...counted(customers.without_mid, words.attention.without_mid, "/customers", { charger: "without_mid" }),
+    ...counted(customers?.rejected ?? 0, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
+    ...counted(customers?.mail ?? 0, words.attention.customer_mail, "/customers", { mail: "failed" }),
+    ...counted(customers?.without_charger ?? 0, words.attention.without_charger, "/customers", { charger: "without" }),
+    ...counted(customers?.without_mid ?? 0, words.attention.without_mid, "/customers", { charger: "without_mid" }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
     ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
@@ -236,7 +236,7 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
   ];
   const partly = [
     ...(drafts.all ? [] : [words.attention.newest_drafts(count(drafts.examined))]),
-    ...(customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
+    ...(customers === null || customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
   return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
 ${lines.length === 0 ? html`<p>${chip("done", words.attention.nothing)}</p>` : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}

@@ -111,10 +111,21 @@ end $$;
 -- Whether what a partner has is too much to count for each reader: more than 1,000 customers, or accounts of its CPO
 -- clients.
 create function private.has_many(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (select from core.attributions k where k.partner_id = has_many.partner
+                  order by k.created_at desc, k.user_id desc offset 1000)
+      or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
+end $$;
+
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
+-- its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
 language sql stable
 as $$
-  select exists (select from core.attributions k where k.partner_id = has_many.partner offset 1000)
-      or exists (select from core.accounts a where a.partner_id = has_many.partner offset 1000)
+  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+         private.customers_in_need(partner, true, null)
 $$;
 
 create function private.partner_figures(partner core.partners) returns json
@@ -130,15 +141,13 @@ begin
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      last.figures := private.count_dashboard(partner.id);
-      last.payouts := private.partner_payouts(partner.id);
-    exception when query_canceled then
-      last.figures := null;
-      perform private.kick();  -- out of time: the worker counts
+      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+        from private.count_partner(partner) c;
+    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures, payouts)
+    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
       values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
-              last.payouts)
+              last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -178,8 +187,11 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id),
-         payouts = private.partner_payouts(d.partner_id)
+  update core.dashboards d
+     set as_of = private.now(), failed_at = null,
+         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+                                        from core.partners p cross join lateral private.count_partner(p) c
+                                       where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;

@@ -44,10 +44,10 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     -- among the newest: a partner may have many that its software brought; of one import somebody may not be mailed
-    'mailed_before', (select d.send_invite
+    'mailed_before', (select bool_or(d.send_invite)
                         from (select * from core.drafts d where d.partner_id = private.partner_id()
                                order by d.created_at desc, d.id desc limit 1000) d
-                       where d.source = 'csv' order by d.created_at desc, d.send_invite desc limit 1),
+                       where d.source = 'csv' group by d.batch_id order by max(d.created_at) desc limit 1),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),
                              'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'import', case when kept.id is not null then json_build_object(

@@ -112,10 +112,14 @@ as $$
 declare
   partner core.partners;
   figures json;
+  many    boolean;
+  last    core.dashboards;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
   figures := private.partner_figures(partner);
+  many    := private.has_many(partner.id);
+  select * into last from core.dashboards d where many and d.partner_id = partner.id;
   return json_build_object(
     'who', private.portal_who(),
     'own_pages', private.has_own_pages(private.manager_id()),
@@ -124,12 +128,12 @@ begin
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
-    'payouts', case when not private.has_many(partner.id) then private.partner_payouts(partner.id)
-                    else (select d.payouts from core.dashboards d where d.partner_id = partner.id) end,
+    'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
-      'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
+      'customers', case when many then last.needs
+                        else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
                                             'failing', count(*) filter (where e.status = 'enabled'
                                                                         and e.failing_since is not null))
@@ -144,9 +148,9 @@ begin
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
-  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts, of the same moment; '
-  'both are null while the worker counts first. own_pages: they have an account of their own too. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
-  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
+  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
+  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, '
+  'invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
   'wrong. mail_failed: those of them whom mail does not reach.';

@@ -139,7 +139,7 @@ export const en: ImportWords = {
     missing: "Confirm that everyone agreed",
     missing_one: "Confirm that the customer agreed",
     missing_file: "Confirm that every customer agreed",
-    title: "One more confirmation",
+    title: "We need to know this first",
     file_kept: (rows) => `Your file is still here (rows: ${rows}). You need not choose it again.`,
   },
   gone: {

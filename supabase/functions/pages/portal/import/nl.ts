@@ -145,7 +145,7 @@ export const nl = {
     missing: "Bevestig dat iedereen toestemming heeft gegeven",
     missing_one: "Bevestig dat de klant toestemming heeft gegeven",
     missing_file: "Bevestig dat elke klant toestemming heeft gegeven",
-    title: "Nog één bevestiging",
+    title: "Dit willen wij nog van u weten",
     file_kept: (rows: string) => `Uw bestand is er nog (regels: ${rows}). U hoeft het niet opnieuw te kiezen.`,
   },
   gone: {

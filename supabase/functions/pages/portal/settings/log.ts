@@ -101,7 +101,7 @@ ${filterBar({
       changes.length === 0
         ? html`<p role="status">${filtered ? words.nothing : words.none}</p>`
         : html`<p class="quiet found-line" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total))}</p>
-<ul class="pages">${changes.map(
+<ul class="pages log">${changes.map(
             (change) =>
               html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,
           )}</ul>`
