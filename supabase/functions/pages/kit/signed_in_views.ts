@@ -22,7 +22,8 @@ export function sectionMenu<Section extends string>(
   first = 4,
 ): Html {
   const link = (each: Section) =>
-    html`<a href="${to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
+    html`<a href="${to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>
+`;
   const folded = sections.slice(first);
   return html`<nav class="menu" aria-label="${menu.label}">
 ${sections.slice(0, first).map(link)}

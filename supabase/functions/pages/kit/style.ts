@@ -149,6 +149,7 @@ th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
 @media (min-width: 23rem) { tbody th { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
+.blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
 tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
@@ -311,6 +312,12 @@ td .copy { display: block; margin: .4rem 0; }
   .document dl div { grid-template-columns: 6.5rem 1fr; }
 }
 ${PARTS_STYLE}
+@media (forced-colors: active) {
+  /* these colors show a border that was transparent, and no background */
+  :is(.menu, .years) :is(a:not([aria-current]), summary:not(.here)) { border-bottom-color: Canvas; }
+  .chips a[aria-current] { outline: 2px solid LinkText; }
+  .kinds li::before { forced-color-adjust: none; }
+}
 @media print {
   /* more specific than the colours of a partner, whose sheet comes after this one */
   :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; --way: #000; --way-tint: #fff; }
