@@ -29,7 +29,6 @@ function react(
   shown: typeof shownYield,
   date_locale: string,
   copyIcon: string,
-  printIcon: string,
 ): void {
   const end = (form: HTMLFormElement) => {
     delete form.dataset.sent;
@@ -85,7 +84,7 @@ function react(
     const button = document.createElement("button");
     button.type = "button";
     button.className = "plain";
-    button.innerHTML = `${printIcon} ${words.print}`;
+    button.append(words.print);
     button.addEventListener("click", () => window.print());
     place.prepend(button, " ");
   }
@@ -214,7 +213,7 @@ function scriptIn(locale: Locale): { text: string; path: string } {
   const { script, date_locale } = WORDS[locale];
   // without its indentation and the lines of its comments
   const source = String(react).replace(/^\s*(?:\/\/.*\n|\/\*\*.*\*\/\n)?/gm, "");
-  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy"))), JSON.stringify(String(icon("pdf")))].join()});`;
+  const text = `(${source})(${JSON.stringify(script)},${[readNumber, kwhOf, estimateOf, shownYield, JSON.stringify(date_locale), JSON.stringify(String(icon("copy")))].join()});`;
   const version = createHash("sha256").update(text).digest("hex").slice(0, 12);
   return { text, path: `/page.js?lang=${locale}&v=${version}` };
 }

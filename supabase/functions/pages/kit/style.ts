@@ -150,6 +150,7 @@ thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
 @media (min-width: 23rem) { tbody th { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
 .blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
+@media (min-width: 48rem) { td .chip { white-space: nowrap; } }
 tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {

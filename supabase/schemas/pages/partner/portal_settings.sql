@@ -54,13 +54,15 @@ comment on function private.partner_log(bigint, int) is
 create function private.change_about(action text, subject uuid) returns text
 language sql stable
 as $$
-  select coalesce(
-    (select coalesce(d.company_name, d.contact_name, d.name, d.email) from core.drafts d
-      where d.partner_id = private.partner_id() and d.id = subject),
-    (select e.url from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.id = subject),
-    (select c.name from private.cpo_clients() c where c.id = subject),
-    (select i.email from core.manager_invitations i where i.partner_id = private.partner_id() and i.id = subject),
-    case when action ~ '^partner[.]manager_' then (private.user_profile(subject)).email end)
+  select case
+    when action like 'draft.%' then (select coalesce(d.company_name, d.contact_name, d.name, d.email) from core.drafts d
+                                      where d.partner_id = private.partner_id() and d.id = subject)
+    when action like 'webhook.%' then (select e.url from core.webhook_endpoints e
+                                        where e.partner_id = private.partner_id() and e.id = subject)
+    when action ~ '^(client|rate_limit)[.]' then (select c.name from private.cpo_clients() c where c.id = subject)
+    when action like 'partner.manager%' then coalesce(
+      (select i.email from core.manager_invitations i where i.partner_id = private.partner_id() and i.id = subject),
+      (private.user_profile(subject)).email) end
 $$;
 
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
