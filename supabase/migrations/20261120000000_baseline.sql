@@ -20197,14 +20197,22 @@ begin
                                                                 from month m)));
 end $$;
 
--- Whether what a partner has is too much to count for each reader: more than 1,000 customers, or accounts of its CPO
+-- Whether a partner has more than 1,000 customers: up to these its figures are as of now.
+create function private.has_many_customers(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (select from core.attributions k where k.partner_id = has_many_customers.partner
+                  order by k.created_at desc, k.user_id desc offset 1000);
+end $$;
+
+-- Whether what a partner has is too much to count all of it for each reader: many customers, or accounts of its CPO
 -- clients.
 create function private.has_many(partner uuid) returns boolean
 language plpgsql stable
 as $$
 begin
-  return exists (select from core.attributions k where k.partner_id = has_many.partner
-                  order by k.created_at desc, k.user_id desc offset 1000)
+  return private.has_many_customers(partner)
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
@@ -20246,10 +20254,11 @@ begin
                                 and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
     perform private.kick() where found;
   end if;
-  return last.figures;
+  return case when private.has_many_customers(partner.id) then last.figures
+              else private.count_dashboard(partner.id) end;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: as of now, or of one that private.has_many the last count. Null until the first reader '
+  'The dashboard of a partner: as of now, or of one that private.has_many_customers the last count. Null until the first reader '
   'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
 
 create function api.show_dashboard(caller jsonb) returns json
