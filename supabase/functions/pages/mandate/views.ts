@@ -4,7 +4,7 @@ import { showDocument } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
-import { bottomBar } from "../kit/parts/bottom_bar.ts";
+import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
 import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
@@ -20,7 +20,7 @@ export function readPage(frame: Frame, opened: Opened, facts: Facts, document: s
     title: words.title,
     place: { steps, step: 0 },
     errors: wishErrors(frame, wishes, offer as Offer),
-    body: html`<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
+    body: html`${skipToBar(kit.read.continue)}<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
 <p>${words.why(facts.partner_name, config.SERVICE_NAME)}</p>
 <p>${words.how(facts.email !== null)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}

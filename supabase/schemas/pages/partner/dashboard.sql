@@ -170,7 +170,8 @@ begin
 end $$;
 comment on function private.partner_figures(core.partners) is
   'The dashboard of a partner: as of now, or of one that private.has_many_customers the last count. Null until the '
-  'first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
+  'first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only '
+  'read.';
 
 create function api.show_dashboard(caller jsonb) returns json
 language plpgsql security definer
