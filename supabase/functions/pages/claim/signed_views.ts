@@ -38,6 +38,7 @@ ${signed ? "" : whatElse(frame, claim)}
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, frame.brand?.name ?? "", wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+  true,
 )}
 <p><a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a></p>`,
   });

@@ -32,6 +32,7 @@ ${showDocument(document, kit.lang, true)}
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, facts.partner_name, wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+  true,
 )}
 <p><a class="link" href="${to("/decline")}">${kit.read.decline}</a></p>`,
   });
