@@ -28,7 +28,7 @@ export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, docum
     title: words.title,
     place: placeOf(frame, "mandate"),
     errors: wishErrors(frame, wishes, offer as Offer),
-    body: html`${skipToBar(kit.read.continue)}<p>${words.intro(config.SERVICE_NAME)}</p>
+    body: html`${skipToBar(kit.read.to_button)}<p>${words.intro(config.SERVICE_NAME)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}
 ${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}

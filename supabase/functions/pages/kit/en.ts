@@ -119,6 +119,7 @@ export const en: KitWords = {
   },
 
   read: {
+    to_button: "To the button below",
     save: "Save as text",
     continue: "Continue to sign",
     decline: "I do not want to sign",

@@ -122,6 +122,7 @@ export const nl = {
   },
 
   read: {
+    to_button: "Naar de knop onderaan",
     save: "Bewaar als tekst",
     continue: "Verder naar ondertekenen",
     decline: "Ik wil niet ondertekenen",

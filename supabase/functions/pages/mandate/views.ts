@@ -20,7 +20,7 @@ export function readPage(frame: Frame, opened: Opened, facts: Facts, document: s
     title: words.title,
     place: { steps, step: 0 },
     errors: wishErrors(frame, wishes, offer as Offer),
-    body: html`${skipToBar(kit.read.continue)}<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
+    body: html`${skipToBar(kit.read.to_button)}<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
 <p>${words.why(facts.partner_name, config.SERVICE_NAME)}</p>
 <p>${words.how(facts.email !== null)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
