@@ -72,6 +72,7 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     expect(text, "within the menu").toContain(
       '<a href="/pages/mijn/mandate?lang=nl" aria-current="page">Machtiging</a>',
     );
+    expect(text, "in the colors of the own pages").not.toContain("brand.css");
     expect(text, "and the name").toContain(`<span>${customer.email}</span>`);
     const form_token = formToken(text);
     await ask(sent(page, "revoke-code"), { form: { form_token } });

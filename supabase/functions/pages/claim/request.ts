@@ -72,8 +72,8 @@ export class ClaimRequest extends PageRequest<Name> {
       form_token: this.session?.form_token ?? "",
       signed: claim.signed !== undefined,
       opens_own: Boolean(this.session?.is_fresh && claim.login),
-      // a page that only says how things are names nobody
-      ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
+      // a page that only says how things are names nobody, and the person's own pages are the service's
+      ...(!this.isFromMijn && (claim.state === "open" || claim.signed) ? { brand: claim.brand } : {}),
     };
   }
 
