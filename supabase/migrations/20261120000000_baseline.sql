@@ -3950,8 +3950,8 @@ comment on column core.notices.due_at is 'When to make a mail of it; moved on wh
 comment on column core.notices.details is
   'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; '
   'mandate_withdrawn {by, covered_until, lost_kwh}; payout_sent {amount_eur, iban_last4, from, until}, the days on '
-  'which it is expected; payout_paid, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by, '
-  'held_until}, without the number if told at the end of the day.';
+  'which it is expected; payout_paid {amount_eur, iban_last4, quarters, kwh}; payout_failed {amount_eur, '
+  'iban_last4}; payout_iban_changed {iban_last4, by, held_until}, without the number if told at the end of the day.';
 -- Whether a kind is about money: the mail leads to the own pages, and is also sent after the account is closed.
 create function private.notice_of_money(kind text) returns boolean
 language sql immutable
@@ -3972,13 +3972,15 @@ create table core.dashboards (
   asked_at   timestamptz,
   failed_at  timestamptz,
   figures    json,
+  payouts    json,
+  needs      json,
   constraint dashboards_pkey primary key (partner_id),
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
-  'The last count of each partner with more than 1,000 customers, since somebody first read it. The worker counts when '
-  'a reader asks, and every night. figures is null, and as_of -infinity, before the first count. Sums, no personal '
-  'data. Kept as long as the partner.';
+  'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
+  'asks, and every night. figures, payouts and needs are what private.count_partner counts: null, and as_of '
+  '-infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
   'turn.';
@@ -5239,14 +5241,31 @@ comment on function api.begin_page_session(jsonb, jsonb) is
   'sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code '
   'began, and that this one replaces.';
 
+create function api.share_page_session(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, expires_at)
+  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.expires_at
+    from core.page_sessions s
+   where s.token_hash = decode(request ->> 'token_hash', 'hex') and s.user_id = private.user_id();
+  return json_build_object('ok', true);
+end $$;
+comment on function api.share_page_session(jsonb, jsonb) is
+  'Lets a browser that is signed in on to the person''s other pages: {token_hash, new_token_hash}. Same sign-in, same '
+  'end, and each page looks up itself what the person may. An address that they proved as a signatory stays behind.';
+
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
   perform private.end_signatory_session(request ->> 'token_hash');
-  delete from core.page_sessions s where s.user_id = private.user_id()
-      and s.token_hash = decode(request ->> 'token_hash', 'hex');
+  delete from core.page_sessions s using core.page_sessions o
+   where o.token_hash = decode(request ->> 'token_hash', 'hex') and o.user_id = private.user_id()
+     -- with the other pages that it was let on to
+     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id;
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is
@@ -9505,14 +9524,19 @@ comment on function private.own_drafts() is
 
 -- POST /partner/drafts/import, POST /partner/customers.
 
--- The content of a mail to a draft's customer; brand is private.partner_brand of its partner.
+-- The content of a mail to a draft's customer; brand is private.partner_brand of its partner. offer is what a claim
+-- says first.
 create function private.letter_content(draft core.drafts, brand jsonb, links jsonb) returns jsonb
 language sql stable
-return jsonb_build_object(
-  'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
-  'brand', brand,
-  'claim_url', private.claim_url(draft.id, links),
-  'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+as $$
+  select jsonb_build_object(
+    'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
+    'brand', brand,
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links),
+    'offer', private.offer(private.people_tenant(), 'service_pays_customer') - 'payout_handler'
+      || jsonb_build_object('fee_pct', (select p.default_fee_pct from core.partners p where p.id = draft.partner_id)))
+$$;
 
 -- Drafts a partner may make in any 30 days; withdrawn ones count.
 create function private.draft_cap() returns int
@@ -10768,8 +10792,8 @@ as $$
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
 
--- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it, but not after a
--- revocation.
+-- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. After a revocation
+-- only a person who withdrew the mandate of their own account; a CPO sends its customers a new link.
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$
@@ -10777,7 +10801,12 @@ begin
   return exists (
     select from core.connection_mandates m
      where m.partner_id = tenant and m.connection_id = may_sign_again.connection and m.status = 'active'
-       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
+       and (m.mandate_status in ('signed', 'expired')
+            or m.mandate_status = 'revoked' and exists (
+              select from core.mandates w join core.accounts a on a.partner_id = w.partner_id and a.id = m.account_id
+               where w.partner_id = m.partner_id and w.id = m.mandate_id and w.ended_reason = 'customer'
+                 and private.login_stands(a.user_id)))
+       and private.can_sign(m.connection_id, tenant));
 end $$;
 
 -- What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.
@@ -13506,6 +13535,19 @@ begin
   perform private.set_tenant(null);
 end $$;
 
+-- What a payment to a customer was for, by its line or its part: the first days of its quarters, and the kWh.
+create function private.paid_for(tenant uuid, account uuid, line uuid, part uuid, out quarters jsonb, out kwh numeric)
+language sql stable
+as $$
+  select coalesce(jsonb_agg(distinct date_trunc('quarter', r.period)::date), '[]'),
+         coalesce(round(sum(s.ere / r.ere_per_kwh), 3), 0)
+    from core.payout_parts p
+    join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
+    join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+    join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
+   where p.partner_id = tenant and p.account_id = account and p.kind = 'customer' and (p.line_id = line or p.id = part)
+$$;
+
 -- Mails the customers of these lines: payout_sent, the bank is asked to pay them on a day; payout_paid, it did;
 -- payout_failed, it could not.
 create function private.notify_payments(lines core.payout_lines[], kind text, pays_on date default null) returns void
@@ -13519,6 +13561,8 @@ begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
   select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
+           || case when notify_payments.kind = 'payout_paid' then (
+                select to_jsonb(f) from private.paid_for(l.partner_id, l.account_id, l.id, null) f) else '{}' end
     from unnest(lines) l where l.account_id is not null
   on conflict on constraint notices_cause_key do nothing;
 end $$;
@@ -20164,8 +20208,8 @@ comment on function api.list_customers(jsonb, jsonb) is
 
 -- supabase/schemas/pages/partner/dashboard.sql
 
--- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the
--- count a minute old.
+-- GET /partner/dashboard: counted when read, or for a partner that has many customers by the worker, if a reader finds
+-- the count a minute old.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
@@ -20274,6 +20318,34 @@ begin
                                                                 from month m)));
 end $$;
 
+-- Whether a partner has more than 1,000 customers: up to these its figures are as of now.
+create function private.has_many_customers(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (select from core.attributions k where k.partner_id = has_many_customers.partner
+                  order by k.created_at desc, k.user_id desc offset 1000);
+end $$;
+
+-- Whether what a partner has is too much to count all of it for each reader: many customers, or accounts of its CPO
+-- clients.
+create function private.has_many(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return private.has_many_customers(partner)
+      or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
+end $$;
+
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
+-- its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
+language sql stable
+as $$
+  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+         private.customers_in_need(partner, true, null)
+$$;
+
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
 as $$
@@ -20281,17 +20353,19 @@ declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
 begin
-  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit 1001) k) <= 1000 then
+  if not private.has_many(partner.id) then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      last.figures := private.count_dashboard(partner.id);
+      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+        from private.count_partner(partner) c;
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures)
-      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
+    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
+      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
+              last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -20301,11 +20375,13 @@ begin
                                 and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
     perform private.kick() where found;
   end if;
-  return last.figures;
+  return case when private.has_many_customers(partner.id) then last.figures
+              else private.count_dashboard(partner.id) end;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
-  'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: as of now, or of one that private.has_many_customers the last count. Null until the '
+  'first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only '
+  'read.';
 
 create function api.show_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -20331,7 +20407,11 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id)
+  update core.dashboards d
+     set as_of = private.now(), failed_at = null,
+         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+                                        from core.partners p cross join lateral private.count_partner(p) c
+                                       where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;
@@ -21134,6 +21214,11 @@ begin
    where i.partner_id = private.partner_id() and i.id = (request ->> 'id')::uuid and i.expires_at > private.now();
   return json_build_object(
     'who', private.portal_who(),
+    -- among the newest: a partner may have many that its software brought; of one import somebody may not be mailed
+    'mailed_before', (select bool_or(d.send_invite)
+                        from (select * from core.drafts d where d.partner_id = private.partner_id()
+                               order by d.created_at desc, d.id desc limit 1000) d
+                       where d.source = 'csv' group by d.batch_id order by max(d.created_at) desc limit 1),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),
                              'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'import', case when kept.id is not null then json_build_object(
@@ -21148,7 +21233,8 @@ begin
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
-  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. '
+  'The pages on which a partner brings customers: {id, links} to {who, mailed_before, cap, import: {sealed, state, '
+  'outcomes} | null}. mailed_before: whether we mailed the customers that it brought last, null before the first. '
   'claim_url is for customers who were not mailed and have not begun.';
 
 -- What became of rows, or would, as core.imports keeps it.
@@ -21213,6 +21299,48 @@ end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
   'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it '
   'is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';
+
+create function api.invite_import(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  links   constant jsonb := input -> 'links';
+  named   jsonb;
+  brand   jsonb;
+  letters jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  perform private.act_as_manager();
+  -- of two clicks the second finds it done
+  update core.imports i set send_invite = true
+   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid and i.expires_at > private.now()
+     and i.rows_done = i.row_count and not i.send_invite
+  returning jsonb_path_query_array(i.outcomes, '$[*].draft_id ? (@ != null)') into named;
+  brand := private.partner_brand(private.own_partner());
+  select jsonb_agg(jsonb_build_object('recipient', d.email, 'cause', 'claim:' || d.id,
+                                      'content', private.letter_content(d, brand, links)))
+    into letters
+    from private.own_drafts(named) o (id)
+    join core.drafts d on d.partner_id = private.partner_id() and d.id = o.id
+   where d.invited_at is null and private.draft_status(d) = 'invited'
+     and not private.opted_out(d.email, links ->> 'key');
+  if letters is not null then
+    perform private.enqueue_mails(
+      jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
+                         'key', links -> 'key'), letters);
+    -- whom a limit left out keeps the link
+    update core.drafts d set invited_at = private.now(), send_invite = true
+      from jsonb_array_elements_text(named) n (id)
+      join core.mail_outbox m on m.partner_id = private.partner_id() and m.cause = 'claim:' || n.id
+     where d.partner_id = private.partner_id() and d.id = n.id::uuid and d.invited_at is null;
+    perform private.audit('drafts.invited', (input ->> 'id')::uuid,
+                          jsonb_build_object('rows', jsonb_array_length(letters)));
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.invite_import(jsonb, jsonb) is
+  'Mails everybody of one import that is done the invitation, if nobody was mailed: {id, links}. Whom a limit of mail '
+  'leaves out, who wants no mail or who began keeps the link.';
 
 -- supabase/schemas/pages/partner/portal_payouts.sql
 
@@ -21281,58 +21409,76 @@ comment on function api.read_portal_settings(jsonb) is
   'invoices_need, webhooks: {enabled, disabled}, clients}, partner as GET /partner/me, invoices_need as '
   'private.why_no_invoice. clients counts CPO clients that are not disabled.';
 
-create function private.partner_log(before bigint, size int, skip int)
+create function private.partner_log(before bigint, size int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)
 language sql stable security definer
 as $$
   select a.id, a.at, a.actor, a.action, a.subject_id, a.details from core.audit_log a
    where a.partner_id = private.partner_id() and a.actor ~ '^(partner|operator)' and a.id < coalesce(partner_log.before,
        9223372036854775807)
-   order by a.id desc limit size offset skip
+   order by a.id desc limit size
 $$;
-comment on function private.partner_log(bigint, int, int) is
+comment on function private.partner_log(bigint, int) is
   'What a partner''s people, its key and the operator did for it, newest first, below an id. It leaves out its clients '
   'and customers. Definer, because api functions append to the audit log and read nothing.';
+
+-- What a change was about, by name, where it is still there: a draft, a webhook, a CPO client or a colleague.
+create function private.change_about(action text, subject uuid) returns text
+language sql stable
+as $$
+  select case
+    when action like 'draft.%' then (select coalesce(d.company_name, d.contact_name, d.name, d.email) from core.drafts d
+                                      where d.partner_id = private.partner_id() and d.id = subject)
+    when action like 'webhook.%' then (select e.url from core.webhook_endpoints e
+                                        where e.partner_id = private.partner_id() and e.id = subject)
+    when action ~ '^(client|rate_limit)[.]' then (select c.name from private.cpo_clients() c where c.id = subject)
+    when action like 'partner.manager%' then coalesce(
+      (select i.email from core.manager_invitations i where i.partner_id = private.partner_id() and i.id = subject),
+      (private.user_profile(subject)).email) end
+$$;
 
 create function api.read_portal_log(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  size constant int := (query ->> 'limit')::int;
+  size  constant int  := (query ->> 'limit')::int;
+  words constant text := lower(query ->> 'q');
 begin
   perform private.act_as(caller, 'partner');
   return (
-    with page as (
-      select l.*, row_number() over (order by l.id desc) <= size as shown
-        from private.partner_log((query ->> 'before')::bigint, size + 1, coalesce((query ->> 'skip')::int, 0)) l
+    with newest as (
+      select l.*, case when l.actor ~ '^operator' then 'operator' when l.details ? 'manager_id' then 'person'
+                       else 'key' end as by
+        from private.partner_log((query ->> 'before')::bigint, case when query ? 'skip' then 10001 else size + 1 end) l
+    ), manager as (
+      select m.id, (private.user_profile(m.id)).email
+        from (select distinct (n.details ->> 'manager_id')::uuid as id from newest n) m
+    ), found as (
+      select n.*, m.email from newest n left join manager m on m.id = (n.details ->> 'manager_id')::uuid
+       where words is null or query -> 'actions' ? n.action or position(words in lower(m.email)) > 0
+          or position(words in lower(private.change_about(n.action, n.subject_id))) > 0
+    ), page as (
+      select f.*, row_number() over (order by f.id desc) <= size as shown
+        from (select * from found f where f.by = coalesce(query ->> 'by', f.by)
+               order by f.id desc limit size + 1 offset coalesce((query ->> 'skip')::int, 0)) f
     )
     select json_build_object(
       'who', private.portal_who(),
-      'total', case when query ? 'skip' then (select count(*) from private.partner_log(null, 10001, 0)) end,
+      'counts', case when query ? 'skip' then (select json_build_object(
+                  'person', count(*) filter (where f.by = 'person'), 'key', count(*) filter (where f.by = 'key'),
+                  'operator', count(*) filter (where f.by = 'operator')) from found f) end,
       'changes', (select coalesce(json_agg(json_build_object(
-                    'at', private.iso(s.at),
-                    'action', s.action,
-                    'by', case when s.actor ~ '^operator' then 'operator' when s.details ? 'manager_id' then 'person'
-                               else 'key' end,
-                    'email', (private.user_profile((s.details ->> 'manager_id')::uuid)).email,
-                    'subject_id', s.subject_id,
-                    'about', coalesce(
-                      (select coalesce(d.company_name, d.contact_name, d.name, d.email) from core.drafts d
-                       where d.partner_id = private.partner_id() and d.id = s.subject_id),
-                      (select e.url from core.webhook_endpoints e where e.partner_id = private.partner_id()
-                       and e.id = s.subject_id),
-                      (select c.name from private.cpo_clients() c where c.id = s.subject_id),
-                      (select i.email from core.manager_invitations i where i.partner_id = private.partner_id()
-                       and i.id = s.subject_id),
-                      case when s.action ~ '^partner[.]manager_' then (private.user_profile(s.subject_id)).email end),
+                    'at', private.iso(s.at), 'action', s.action, 'by', s.by, 'email', s.email,
+                    'subject_id', s.subject_id, 'about', private.change_about(s.action, s.subject_id),
                     'details', s.details - 'manager_id') order by s.id desc), '[]') from page s where s.shown),
       'before', (select (min(s.id) filter (where s.shown))::text from page s having not bool_and(s.shown))));
 end $$;
 comment on function api.read_portal_log(jsonb, jsonb) is
-  'What was changed for a partner, newest first: {before, skip, limit} to {who, total, changes: [{at, action, by: '
-  'person | key | operator, email, subject_id, about, details}], before}. Send before, or skip, for a next page; '
-  'before is null at the end. about names a draft, a webhook or a manager that is still there. total is null without '
-  'skip, and stops at 10001. email is null for a login that is gone.';
+  'What was changed for a partner, newest first: {before, skip, limit, by, q, actions} to {who, counts, changes: [{at, '
+  'action, by: person | key | operator, email, subject_id, about, details}], before}. Send before, or skip, for a next '
+  'page; before is null at the end. by, and q in a name or an address or of an action among actions, choose among the '
+  'newest 10,001, which skip counts. about names a draft, a webhook or a manager that is still there. counts is null '
+  'without skip. email is null for a login that is gone.';
 
 create function api.read_portal_webhooks(caller jsonb) returns json
 language plpgsql stable security definer
@@ -21465,6 +21611,13 @@ begin
                                               and a.attached_month < began limit 10000) a));
 end $$;
 
+create function private.has_own_pages(person uuid) returns boolean
+language sql stable security definer
+as $$ select exists (select from core.accounts a where a.user_id = person) $$;
+comment on function private.has_own_pages(uuid) is
+  'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
+  'people''s tenant.';
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -21482,21 +21635,29 @@ language plpgsql security definer
 as $$
 declare
   partner core.partners;
+  figures json;
+  many    boolean;
+  last    core.dashboards;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
+  figures := private.partner_figures(partner);
+  many    := private.has_many(partner.id);
+  select * into last from core.dashboards d where many and d.partner_id = partner.id;
   return json_build_object(
     'who', private.portal_who(),
-    'figures', private.partner_figures(partner),
+    'own_pages', private.has_own_pages(private.manager_id()),
+    'figures', figures,
     'period', private.customers_won((query ->> 'year')::int),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
-    'payouts', private.partner_payouts(partner.id),
+    'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
-      'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
+      'customers', case when many then last.needs
+                        else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
                                             'failing', count(*) filter (where e.status = 'enabled'
                                                                         and e.failing_since is not null))
@@ -21510,13 +21671,13 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, coming_eur, '
-  'attention}, '
-  'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
-  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
-  'wrong. mail_failed: those of them whom mail does not reach.';
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
+  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
+  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
+  'mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
+  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -22659,6 +22820,13 @@ as $$
                          extract(year from private.today())::int) y
 $$;
 
+create function private.managed_name(person uuid) returns text
+language sql stable security definer
+as $$ select private.partner_display_name(p) from core.partners p where p.id = private.managed_partner(person) $$;
+comment on function private.managed_name(uuid) is
+  'The name of the partner that somebody manages; null if they manage none. Definer, because a partner is another '
+  'tenant.';
+
 create function private.own_name() returns text
 language plpgsql stable security definer
 as $$
@@ -22732,7 +22900,7 @@ language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo,
                                              'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
-                                             'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
+                                             'quarters', m.quarters, 'kwh', m.kwh)
                                              order by l.arrival desc, l.part_id), '[]')
     from (select d.partner_id, d.account_id, d.line_id as paid_line,
                  case when d.line_id is not null then l.id end as id, d.part_id,
@@ -22746,15 +22914,7 @@ as $$
            where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
              and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
-    left join lateral (
-      select jsonb_agg(distinct date_trunc('quarter', r.period)::date) as quarters,
-             round(sum(s.ere / r.ere_per_kwh), 3) as kwh
-        from core.payout_parts p
-        join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
-        join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
-        join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
-       where p.partner_id = l.partner_id and p.account_id = l.account_id and p.kind = 'customer'
-         and (p.line_id = l.paid_line or p.id = l.part_id)) m on true
+    left join lateral private.paid_for(l.partner_id, l.account_id, l.paid_line, l.part_id) m on true
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
@@ -22915,6 +23075,7 @@ begin
   perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
     'email', private.own_email(), 'year', year,
+    'manages', private.managed_name(private.user_id()),
     'name', private.own_name(),
     'charged_kwh', (select coalesce(sum(m.kwh), 0)
                     from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
@@ -22928,8 +23089,9 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, payouts, offer, progress, idle_chargers, '
-  'left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
+  'What a person sees first: {email, manages, name, year, charged_kwh, quarters, paid, payouts, offer, progress, '
+  'idle_chargers, left_out, accounts}. manages names the partner whose pages they have too. quarters has '
+  'every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

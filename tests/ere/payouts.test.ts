@@ -570,7 +570,7 @@ describe("contract §3 payout settle, release", () => {
     const days = { from: "2026-08-17", until: "2026-08-19" }; // it is a Saturday
     expect(rows).toEqual([
       told(bad, "payout_failed", 80),
-      told(good, "payout_paid", 40),
+      told(good, "payout_paid", 40, { quarters: ["2026-04-01"], kwh: 3.006 }),
       told(good, "payout_sent", 40, days),
       told(bad, "payout_sent", 80, days),
     ]);

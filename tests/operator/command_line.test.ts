@@ -345,7 +345,7 @@ describe("contract §8 exit codes and errors", () => {
     await database.admin.query(
       `insert into core.mail_outbox (partner_id, cause, template, locale, recipient, content, status)
        select id, 'esc', 'claim', 'nl', 'a@example.nl', jsonb_build_object('full_name', 'Sanne', 'claim_url', 'https://x.example/',
-              'unsubscribe_url', 'https://x.example/', 'brand', jsonb_build_object('name', E'\\x1b[2Jhoi\\u009b1m'),
+              'unsubscribe_url', 'https://x.example/', 'offer', '{"ere_per_kwh": null}'::jsonb, 'brand', jsonb_build_object('name', E'\\x1b[2Jhoi\\u009b1m'),
               'message', E'een\\n\\x1b]0;x\\x07twee'), 'captured' from core.partners limit 1`,
     );
     const shown = await operate(["mail", "list", "--show"], env);

@@ -235,7 +235,9 @@ describe("§6 the texts", () => {
   test.each(["nl", "en"] as const)(
     "every mail says who, what and how to stop, and escapes what others wrote (%s)",
     (locale) => {
-      const letter = { full_name: hostile, brand, claim_url: "https://x/claim/y", unsubscribe_url: "https://x/u/y" };
+      const offer = { ere_per_kwh: 0.27, price_per_ere_eur: 0.49, fee_pct: 20 };
+      const links = { claim_url: "https://x/claim/y", unsubscribe_url: "https://x/u/y" };
+      const letter = { full_name: hostile, brand, ...links, offer };
       const code = { code: "012345", brand };
       const iban = { brand, iban_masked: "**** 4300" };
       const stored = [

@@ -1,6 +1,8 @@
 // What the pages say that a year yields, and for how long somebody signs, as they read it before they sign.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { claimLinks } from "#shared/domain/claim/links.ts";
+import { writeMail } from "#shared/domain/mail/mail.ts";
 import { createAccount } from "../harness/people.ts";
 import {
   type Ask,
@@ -60,11 +62,25 @@ async function aboutToSign(fields: Record<string, unknown> = {}) {
 const read = (ask: Ask, address: string, kwh: string, lang = "nl") =>
   ask(`${address}?${new URLSearchParams({ lang, kwh })}`);
 
-describe("contract §2 the first page says what a year yields", () => {
+/** The invitation to a draft, as plain text. */
+async function invitation({ id }: { id: string }, locale: "nl" | "en"): Promise<string> {
+  const { content } = await world.row(
+    `select private.letter_content(d, private.partner_brand(p), $2) as content
+       from core.drafts d join core.partners p on p.id = d.partner_id where d.id = $1`,
+    id,
+    claimLinks(world.environment),
+  );
+  return writeMail(world.environment.config, { template: "claim", locale, content }).text.replaceAll("\u00a0", " ");
+}
+
+describe("contract §2 the first page, and the mail that leads there, say what a year yields", () => {
   test("net, for a typical driver, in both languages", async () => {
-    const { link } = await newDraft(world);
+    const draft = await newDraft(world);
+    const { link } = draft;
     const dutch = await newBrowser(world)(`${link}?lang=nl`);
     expect(amountOf(dutch.text)).toBe("± € 279 per jaar voor u, bij 2.500 kWh");
+    expect(await invitation(draft, "nl")).toContain("Wat het u oplevert: ± € 279 per jaar, bij 2.500 kWh.");
+    expect(await invitation(draft, "en")).toContain("What it brings you: ± €279 a year, at 2,500 kWh.");
     expect(main(dutch.text)).toContain("De kosten van onze dienst (20%) zijn er al af.");
     const english = await newBrowser(world)(`${link}?lang=en`);
     expect(amountOf(english.text)).toBe("± €279 a year for you, at 2,500 kWh");
@@ -72,7 +88,9 @@ describe("contract §2 the first page says what a year yields", () => {
 
   test("nothing where no price is published", async () => {
     await publish(null);
-    const { link } = await newDraft(world);
+    const draft = await newDraft(world);
+    const { link } = draft;
+    expect(await invitation(draft, "nl")).not.toMatch(/€|kWh/);
     for (const query of ["", "&kwh=4000", "&kwh=veel"]) {
       const { status, text } = await newBrowser(world)(`${link}?lang=nl${query}`);
       expect(status).toBe(200);

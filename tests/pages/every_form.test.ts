@@ -12,7 +12,7 @@ import { png, striped } from "../harness/png.ts";
 import { rowCounts } from "../harness/world.ts";
 import { createSandboxWorld, type SandboxWorld, START } from "../sandbox/sandbox_world.ts";
 import { ANSWERS, answer, type Browser, freshAddress, heading, newBrowser, newDraft, prove } from "./claimant.ts";
-import { browserOf, mijn, paidCustomer, signIn } from "./customer.ts";
+import { browserOf, mijn, newCustomer, paidCustomer, signIn } from "./customer.ts";
 import { type Field, type Form, findForms, formsOf, isTyped, sentOf } from "./forms.ts";
 import { earningPartner, keepLogo, newManager, portal, portalBrowser } from "./manager.ts";
 import { signedCustomer } from "./signatory_customer.ts";
@@ -91,6 +91,12 @@ beforeAll(async () => {
     expect((await ask(own.action, { form: added })).status).toBe(200);
     // it connected, and did not tell what it is
     await world.row("update core.chargers set last_seen_at = private.now() where nickname = 'Oprit' returning 1");
+    // who manages a partner too
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2) returning 1",
+      partnerA.id,
+      user_id,
+    );
     people.customer = { ask, email: customer.email, area: "mijn", begin: ["/pages/mijn?lang=nl"] };
     await world.travel("2026-06-20T12:00:00Z");
     // for this year, so that it can be renewed
@@ -126,7 +132,13 @@ beforeAll(async () => {
       "insert into core.manager_invitations (partner_id, email, token_hash) values ($1, 'bram@example.nl', decode($2, 'hex'))",
       [partnerA.id, hashSecret(newSecret())],
     );
-    const manager = await newManager(world, partnerA);
+    // a customer too
+    const manager = await newCustomer(world);
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2) returning 1",
+      partnerA.id,
+      manager.user_id,
+    );
     const ask = await portalBrowser(world, manager);
     const webhook = formsOf((await ask(portal(world, "/settings/webhooks"))).text, "").find(({ action }) =>
       /webhooks\?/.test(action),
@@ -146,14 +158,36 @@ beforeAll(async () => {
       event.id,
     );
     const customers = (rows: string) => `naam;email;postcode\r\n${rows}`;
-    const looked = await bring(ask, "/import", customers("Jan;jan@example.nl;1234AB\r\n"), { consent: "yes" });
+    const looked = await bring(ask, "/import", customers("Jan;jan@example.nl;1234AB\r\n"), {
+      consent: "yes",
+      mail: "no",
+    });
+    const imported = await bring(ask, "/import", customers("Bo;bo@example.nl;1234AB\r\n"), {
+      consent: "yes",
+      mail: "no",
+    });
+    const [confirmed] = formsOf((await ask(imported)).text, imported).filter(({ action }) =>
+      /\/import\/[^/]+\?/.test(action),
+    );
+    expect((await ask(confirmed?.action ?? "", { form: sentOf(confirmed as Form) })).status).toBe(303);
+    // the page of one that waits is walked: of the others one is a customer's, and one is mailed by its import
+    await world.rows(
+      "update core.drafts set created_at = created_at + interval '1 minute' where name = 'Jan-Willem van der Meulen'",
+    );
     const unagreed = await bring(ask, "/import", customers("Eva;eva@example.nl;1234AB\r\n"), {});
     const uploaded = await bring(ask, "/uploads", "Klantnummer;Maand;kWh\r\nKL-77;mrt 2026;312,5\r\n", {});
     people.manager = {
       ask,
       email: manager.email,
       area: "portal",
-      begin: ["/pages/portal?lang=nl", looked, unagreed, uploaded, `/pages/portal/drafts/withdraw?draft=${withdrawn}`],
+      begin: [
+        "/pages/portal?lang=nl",
+        looked,
+        imported,
+        unagreed,
+        uploaded,
+        `/pages/portal/drafts/withdraw?draft=${withdrawn}`,
+      ],
     };
     const fresh = await newManager(world, partnerB);
     await world.rows("delete from core.partner_keys where partner_id = $1", partnerB.id);

@@ -68,12 +68,67 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const ask = await browserOf(world, customer);
     const page = await open(ask, customer, "/mandate", "/revoke");
     const { text } = await ask(page);
-    expect(text).toContain('<a class="link" href="/pages/mijn?lang=nl">Terug</a>');
+    expect(text).toContain('<a class="link" href="/pages/mijn/mandate?lang=nl">Terug</a>');
+    expect(text, "within the menu").toContain(
+      '<a href="/pages/mijn/mandate?lang=nl" aria-current="page">Machtiging</a>',
+    );
+    expect(text, "in the colors of the own pages").not.toContain("brand.css");
+    expect(text, "and the name").toContain(`<span>${customer.email}</span>`);
     const form_token = formToken(text);
     await ask(sent(page, "revoke-code"), { form: { form_token } });
     const after = await ask(page, { form: { form_token, code: await codeFor(customer) } });
-    expect(heading(after.text)).toBe("Uw machtiging");
-    expect(main(after.text)).toContain("Uw machtiging is ingetrokken.");
+    expect(heading(after.text)).toMatch(/^Dag /);
+    expect(main(after.text)).toContain(
+      "Uw machtiging is ingetrokken. Dat geldt meteen. Er komt daarna geen geld meer.",
+    );
+  });
+
+  test("who withdrew the mandate of their own account signs again, by the same steps; nobody else may", async () => {
+    const customer = await newCustomer(world);
+    const ask = await browserOf(world, customer);
+    const page = await open(ask, customer, "/mandate", "/revoke");
+    const form_token = formToken((await ask(page)).text);
+    await ask(sent(page, "revoke-code"), { form: { form_token } });
+    await ask(page, { form: { form_token, code: await codeFor(customer) } });
+    expect(main((await ask(mijn(world))).text)).toContain("Wilt u weer meedoen? Tekent u opnieuw");
+    const again = await open(ask, customer, "", "/mandate");
+    const read = (await ask(again)).text;
+    const seen = /seen=([0-9a-f]+)/.exec(read)?.[1] ?? "";
+    const sign = again.replace("/mandate?", "/sign?");
+    const form = { form_token: formToken((await ask(`${sign}&seen=${seen}`)).text), seen };
+    await ask(sign.replace("/sign?", "/sign-code?"), { form });
+    const done = await ask(sign, {
+      form: { ...form, code: await codeFor(customer), name: "Sanne de Vries", agree: "yes" },
+    });
+    expect([heading(done.text), main(done.text).includes("U heeft getekend.")]).toEqual(["Uw machtiging", true]);
+    const held = async () =>
+      (
+        await world.rows(
+          `select m.status from core.mandates m join core.connections c on c.id = m.connection_id
+          where c.account_id = $1 order by m.created_at`,
+          customer.account_id,
+        )
+      ).map(({ status }) => status);
+    expect(await held()).toEqual(["revoked", "signed"]);
+    // one that the operator ended, or of a login that is gone, is not signed again by oneself
+    const may = async () =>
+      (
+        await world.row(
+          "select private.may_sign_again(c.id, c.partner_id) as may from core.connections c where c.account_id = $1",
+          customer.account_id,
+        )
+      ).may;
+    const end = `update core.mandates set status = 'revoked', ended_at = now(), ended_reason = $2
+                  where connection_id in (select id from core.connections where account_id = $1) returning 1`;
+    await world.rows(end, customer.account_id, "operator");
+    expect(await may()).toBe(false);
+    await world.rows(end, customer.account_id, "customer");
+    expect(await may()).toBe(true);
+    await world.row(
+      "update auth.users set banned_until = now() + interval '1 day' where id = $1 returning 1",
+      customer.user_id,
+    );
+    expect(await may()).toBe(false);
   });
 
   test("a withdrawal names what is lost and why, and nothing is forecast any more", async () => {
@@ -84,6 +139,10 @@ describe("contract §6 what is changed from the own pages ends there", () => {
        on conflict on constraint delivered_months_pkey do update set total_kwh = 12 returning 1`,
       customer.account_id,
     );
+    await world.row(
+      `insert into core.figures (partner_id, delivery_year, price) values (private.people_tenant(), 2026, 0.42)
+       on conflict on constraint figures_pkey do update set price = 0.42 returning 1`,
+    );
     const ask = await browserOf(world, customer);
     const money = async () => main((await ask(mijn(world, "/earnings?lang=nl"))).text);
     expect(await money()).toContain("Gaat u zo door");
@@ -91,7 +150,10 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const page = await open(ask, customer, "/mandate", "/revoke");
     const form_token = formToken((await ask(page)).text);
     await ask(sent(page, "revoke-code"), { form: { form_token } });
-    expect((await ask(page, { form: { form_token, code: await codeFor(customer) } })).status).toBe(200);
+    const told = await ask(page, { form: { form_token, code: await codeFor(customer) } });
+    expect(main(told.text).replaceAll("\u00a0", " "), "the sum and the kWh").toMatch(
+      /Dat geldt meteen\. Voor de [\d.]+ kWh die nog meetellen, komt nog ± € [\d.]+,\d\d\./,
+    );
     expect(main((await ask(mijn(world, "/data/end"))).text), "no mandate is left to end").not.toContain("eindigt");
     await world.work();
     const mail = await world.mail("where recipient = $1 and template = 'mandate_withdrawn'", customer.email);
@@ -111,12 +173,14 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const customer = await newCustomer(world);
     const ask = await browserOf(world, customer);
     const before = await open(ask, customer, "/mandate", "/revoke");
-    expect((await ask(before)).text).toContain("Groene Zon");
+    // the same page as the claim's link leads to it, in its partner's name
+    const apart = (page: string) => page.replace("&from=mijn", "");
+    expect((await ask(apart(before))).text).toContain("Groene Zon");
     const asked = (await ask(mijn(world, "/sharing/stop"))).text;
     const partner = /name="partner" value="([^"]+)"/.exec(asked)?.[1] ?? "";
     await ask(mijn(world, "/sharing/stop"), { form: { form_token: formToken(asked), partner } });
     const page = await open(ask, customer, "/mandate", "/revoke");
-    const { text } = await ask(page);
+    const { text } = await ask(apart(page));
     const form_token = formToken(text);
     await ask(sent(page, "revoke-code"), { form: { form_token } });
     await ask(page, { form: { form_token, code: await codeFor(customer) } });

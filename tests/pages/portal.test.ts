@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { formToken, heading, newBrowser } from "./claimant.ts";
-import { createCustomerWorld, mijn, paidCustomer, signIn } from "./customer.ts";
+import { createCustomerWorld, mijn, newCustomer, paidCustomer, signIn } from "./customer.ts";
 import { type Manager, newManager, portal, portalBrowser, signInToPortal } from "./manager.ts";
 
 let world: SandboxWorld;
@@ -47,7 +47,7 @@ describe("contract §7 signing in to the pages of a partner", () => {
     const ask = await portalBrowser(world, await newManager(world, world.partnerB));
     const { text } = await ask(portal(world));
     expect(heading(text)).toBe(`Overzicht van ${await nameOf(world.partnerB)}`);
-    expect(text).toContain("met een machtiging die geldt; 0 klanten in totaal");
+    expect(text).toContain("U heeft nog niemand aangemeld.");
   });
 
   test("who manages no partner, or no longer an active one, is told so and may sign out", async () => {
@@ -69,6 +69,58 @@ describe("contract §7 signing in to the pages of a partner", () => {
     expect((await ask(portal(world))).location).toContain("/portal/sign-in");
     const other = await portalBrowser(world, manager);
     expect((await other(mijn(world))).location).toContain("/mijn/sign-in");
+  });
+
+  test("a manager who is a customer goes on to the own pages and back in one sign-in, which ends everywhere at once; each power is its own", async () => {
+    const customer = await newCustomer(world);
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) values ($1, $2) returning 1",
+      world.partnerA.id,
+      customer.user_id,
+    );
+    const ask = newBrowser(world);
+    expect((await signIn(world, ask, customer.email)).status).toBe(303);
+    const own = (await ask(mijn(world, "?lang=nl"))).text;
+    expect(own).toContain("Naar het portaal van ");
+    expect((await ask(mijn(world, "/portal"), { form: { form_token: "0".repeat(64) } })).status).toBe(403);
+    const ends = "select max(expires_at)::text as at, count(*)::int as n from core.page_sessions where user_id = $1";
+    await world.rows(
+      "update core.page_sessions set expires_at = private.now() + interval '1 hour' where user_id = $1",
+      customer.user_id,
+    );
+    const before = await world.row(ends, customer.user_id);
+    const there = await ask(mijn(world, "/portal?lang=nl"), { form: { form_token: formToken(own) } });
+    expect(there.location).toBe("/pages/portal?lang=nl");
+    const theirs = await ask(portal(world));
+    expect([theirs.status, theirs.text.includes("Naar uw eigen pagina")]).toEqual([200, true]);
+    const back = newBrowser(world);
+    await signInToPortal(world, back, customer.email);
+    await back(portal(world, "/mijn"), { form: { form_token: formToken((await back(portal(world))).text) } });
+    expect((await back(mijn(world))).status).toBe(200);
+    expect(await world.row(ends, customer.user_id), "no session lasts longer by it").toMatchObject({ n: 4 });
+    const { at } = await world.row(
+      "select max(expires_at)::text as at from core.page_sessions where user_id = $1 and expires_at <= private.now() + interval '2 hours'",
+      customer.user_id,
+    );
+    expect(at).toBe(before.at);
+    // who manages no longer has the session and none of the pages
+    await world.row("delete from core.partner_managers where user_id = $1 returning 1", customer.user_id);
+    expect((await ask(portal(world))).status).toBe(403);
+    expect((await ask(mijn(world))).status).toBe(200);
+    await ask(portal(world, "/sign-out"), { form: { form_token: formToken((await ask(portal(world))).text) } });
+    expect((await ask(mijn(world))).location).toContain("/mijn/sign-in");
+    expect((await back(mijn(world))).status, "another browser's sign-in is its own").toBe(200);
+  });
+
+  test("attack: a person without a partner, and a signatory without a login, go on to nothing", async () => {
+    const customer = await newCustomer(world);
+    const ask = newBrowser(world);
+    await signIn(world, ask, customer.email);
+    const { text } = await ask(mijn(world));
+    expect(text).not.toContain("/mijn/portal");
+    await ask(mijn(world, "/portal"), { form: { form_token: formToken(text) } });
+    expect((await ask(portal(world))).status).toBe(403);
+    expect((await ask(portal(world, "/customers"))).status).toBe(403);
   });
 
   test("signing out everywhere, and a ban, end it at once", async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { ID, pageAt } from "../../supabase/functions/pages/kit/routes.ts";
 import { portal as portalFlow } from "../../supabase/functions/pages/portal/portal.ts";
-import { look, lookAt, noBrowser, onPage, walk } from "../harness/browser.ts";
+import { look, lookAt, noBrowser, onPage, overflowOf, walk } from "../harness/browser.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -188,6 +188,23 @@ describe.skipIf(noBrowser)(
         expect(box?.y).toBeGreaterThan(name?.y ?? 0);
         expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan((name?.y ?? 0) + (name?.height ?? 0));
       }));
+
+    test.each([1280, 320])("a name of 120 signs without a space leaves the other columns in sight: %i", (width) =>
+      onPage({ viewport: { width, height: 844 } }, async (page) => {
+        const { draft_id } = await world.draft({ naam: "Q".repeat(120) });
+        await enter(page, full);
+        for (const path of ["/drafts", `/drafts/${draft_id}`]) {
+          await page.goto(portal(world, path));
+          expect(await overflowOf(page), path).toBeLessThanOrEqual(0);
+        }
+        await page.goto(portal(world, "/drafts"));
+        for (const chip of await page.locator("tbody .chip").all()) {
+          const { x = 0, width: wide = 0, height = 0 } = (await chip.boundingBox()) ?? {};
+          expect([x + wide <= width, height < 60]).toEqual([true, true]);
+        }
+        await world.row("delete from core.drafts where id = $1 returning 1", draft_id);
+      }),
+    );
 
     test.each(["nl", "en"])(
       "the menu is one row on a phone of 360, and nothing of it is folded on a desk, in %s",

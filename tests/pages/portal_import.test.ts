@@ -49,18 +49,19 @@ const tokenOf = async (browser: Browser, page: string) => formToken((await brows
 /** Sends a file as the form on the page does. */
 async function upload(
   file: BlobPart | null,
-  { browser = ask, name = "klanten.csv", lang = "nl", consent = true } = {},
+  { browser = ask, name = "klanten.csv", lang = "nl", consent = true, mail = "no" } = {},
 ): Promise<PageAnswer> {
   const form = new FormData();
   form.set("form_token", await tokenOf(browser, "/import"));
   if (consent) form.set("consent", "yes");
+  form.set("mail", mail);
   form.set("file", new File(file === null ? [] : [file], file === null ? "" : name));
   return browser(portal(world, `/import?lang=${lang}`), { form });
 }
 
 /** The page on which a file is looked at. */
-async function look(file: BlobPart, browser = ask) {
-  const { status, location } = await upload(file, { browser });
+async function look(file: BlobPart, browser = ask, mail = "no") {
+  const { status, location } = await upload(file, { browser, mail });
   expect(status).toBe(303);
   const at = location ?? "";
   return {
@@ -140,10 +141,10 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect((await confirm(waiting)).location, "not past it").toContain(waiting);
     expect((await ask(portal(world, `${waiting}/mend.csv`))).status).toBe(404);
     const unticked = { form_token: await tokenOf(ask, waiting) };
-    expect((await ask(portal(world, `${waiting}/consent`), { form: unticked })).location).toContain(waiting);
+    expect((await ask(portal(world, `${waiting}/consent`), { form: unticked })).status).toBe(422);
     expect(await world.row(looks), "nobody was looked up").toEqual(before);
     // the file is still there: they only tick
-    const form = { form_token: await tokenOf(ask, waiting), consent: "yes" };
+    const form = { form_token: await tokenOf(ask, waiting), consent: "yes", mail: "no" };
     const agreed = await ask(portal(world, `${waiting}/consent`), { form });
     expect((await ask(agreed.location ?? "")).text).toContain("Van 1 regel wordt er 1 aangemeld.");
     const { text } = await look(csvOf(email));
@@ -167,10 +168,45 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(details).toEqual({ rows: 1, source: "csv", manager_id: manager.user_id });
   });
 
-  test("contract §4 who ticks it has them mailed, each once", async () => {
+  test("contract §4 who mails is chosen before the look, as it was the last time; a whole import is mailed after all, once", async () => {
+    const chosen = async (browser = stranger) =>
+      /name="mail" value="(\w+)" checked/.exec((await browser(portal(world, "/import"))).text)?.[1];
+    expect(await chosen(), "the first time nothing is").toBeUndefined();
+    const unsaid = await upload(csvOf(...emails(1)), { browser: stranger, mail: "" });
+    const asked = await stranger(unsaid.location ?? "");
+    expect([asked.status, asked.text.includes("Kies wie de klanten hun link stuurt")]).toEqual([422, true]);
+    const all = emails(3);
+    const [opted = "", ...others] = all;
+    const { page } = await look(csvOf(...all), stranger);
+    await confirm(page, {}, stranger);
+    expect(await chosen()).toBe("no");
+    const done = (await stranger(portal(world, page))).text;
+    expect(done).toContain("Mail deze 3 klanten alsnog");
+    const [link = ""] = [...done.matchAll(/<code data-copy>([^<]*)/g)].map(([, at = ""]) => at);
+    await world.rows("update core.drafts set status = 'claimed', claimed_at = now() where email = $1", opted);
+    const form = { form_token: await tokenOf(stranger, page) };
+    for (const { status } of await Promise.all(
+      Array.from({ length: 10 }, () => stranger(portal(world, `${page}/mail`), { form })),
+    ))
+      expect(status).toBe(303);
+    expect((await ask(portal(world, `${page}/mail`), { form: { form_token: await tokenOf(ask, page) } })).status).toBe(
+      404,
+    );
+    const mails = await world.mails("where recipient = any ($1) order by recipient", all);
+    expect(mails.map(({ recipient, template }) => [recipient, template])).toEqual(
+      others.toSorted().map((email) => [email, "claim"]),
+    );
+    expect(link).toContain("/claim/");
+    const after = (await stranger(portal(world, page))).text;
+    expect(after).toContain("Zij hebben een mail gekregen");
+    expect(after).not.toMatch(/alsnog|\/claim\//);
+    expect(await chosen()).toBe("yes");
+  });
+
+  test("contract §4 who chooses it has them mailed, each once", async () => {
     const [email = ""] = emails(1);
-    const { page } = await look(csvOf(email));
-    await confirm(page, { send_invite: "yes" });
+    const { page } = await look(csvOf(email), ask, "yes");
+    await confirm(page);
     const { text } = await ask(portal(world, page));
     expect(text).toContain("Van 1 regel is er 1 aangemeld. Zij hebben een mail gekregen");
     expect(text).not.toContain("/claim/");
@@ -202,7 +238,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     const order = listed.split("\r\n").map((line) => (line.split(";")[1] ?? "").replaceAll('"', ""));
     expect(order.filter((email) => all.includes(email))).toEqual(all.slice(0, 1_000));
     // another ten minutes later change nothing
-    await confirm(page, { send_invite: "yes" });
+    await confirm(page);
     expect(await drafted(...all)).toBe(1_000);
   });
 
@@ -561,7 +597,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
   test("contract §4 one customer by a form: what is wrong stands at its field, and the rest as for a file", async () => {
     const send = async (fields: Record<string, string>) =>
       ask(portal(world, "/import/customer"), {
-        form: { form_token: await tokenOf(ask, "/import/customer"), consent: "yes", ...fields },
+        form: { form_token: await tokenOf(ask, "/import/customer"), consent: "yes", mail: "no", ...fields },
       });
     for (const [fields, field] of [
       [{ naam: "Jan", email: "geen" }, "email"],

@@ -167,5 +167,13 @@ describe("§4.2 what needs a partner's attention", () => {
     expect(text).not.toContain("Wij tellen");
     expect(text).toContain("Geteld onder uw nieuwste 2.000 klanten.");
     expect(text).toContain("met een machtiging die geldt; 2.500 klanten in totaal");
+    // its payouts are of that count too: no reader sums up every sale
+    const payout = { payout_id: id, period: "2026-Q2", status: "paid", customers: 1, kwh: 10, ere_units: 3 };
+    await world.row(
+      "update core.dashboards set payouts = $2 where partner_id = $1 returning 1",
+      id,
+      JSON.stringify([{ ...payout, partner_share_eur: 4321.5, vat_eur: 0, paid_at: null, invoice_number: null }]),
+    );
+    expect((await browser(portal(world))).text).toContain("4.321,50");
   });
 });

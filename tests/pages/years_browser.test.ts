@@ -251,7 +251,11 @@ describe.skipIf(noBrowser)("the years of a mandate in a browser", () => {
       { kind: "payout_sent", amount_eur: 123.45, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },
       reader,
     ],
-    ["payout-paid", { kind: "payout_paid", amount_eur: 123.45, iban_last4: "4300" }, reader],
+    [
+      "payout-paid",
+      { kind: "payout_paid", amount_eur: 123.45, iban_last4: "4300", quarters: ["2026-04-01"], kwh: 900 },
+      reader,
+    ],
     ["payout-failed", { kind: "payout_failed", amount_eur: 123.45, iban_last4: "4300" }, reader],
   ];
   const scenes: Scene[] = [

@@ -218,7 +218,7 @@ describe("§6 mail", () => {
     { kind: "mandate_withdrawn", by: "customer", covered_until: "2026-05-31", lost_kwh: 0 },
     { kind: "mandate_withdrawn", by: "connection_updated", covered_until: null, lost_kwh: 12 },
     { kind: "payout_sent", amount_eur: 1234.5, iban_last4: "4300", from: "2026-08-17", until: "2026-08-19" },
-    { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300" },
+    { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300", quarters: [], kwh: 0 },
     { kind: "payout_failed", amount_eur: 12.3, iban_last4: "4300" },
     { kind: "payout_iban_changed", iban_last4: "4300" },
   ];
@@ -266,7 +266,7 @@ describe("§6 mail", () => {
         "\u00a0",
         " ",
       );
-    const paid: Notice = { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300" };
+    const paid: Notice = { kind: "payout_paid", amount_eur: 1234.5, iban_last4: "4300", quarters: [], kwh: 0 };
     expect(text("nl", paid)).toContain("€ 1.234,50");
     expect(text("en", paid)).toContain("€1,234.50");
     const ended: Notice = { kind: "mandate_withdrawn", by: "customer", covered_until: null, lost_kwh: 0.4 };
@@ -289,7 +289,17 @@ describe("§6 mail", () => {
     expect(text("nl", sent)).toContain("is onderweg");
     expect(text("nl", sent)).not.toContain("Wij hebben");
     expect(text("en", sent)).not.toContain("We have transferred");
-    const paid: Notice = { kind: "payout_paid", amount_eur: 80, iban_last4: "4300" };
+    const paid: Notice = {
+      kind: "payout_paid",
+      amount_eur: 80,
+      iban_last4: "4300",
+      quarters: ["2025-10-01", "2026-01-01"],
+      kwh: 1250.4,
+    };
+    expect(text("nl", paid)).toContain(
+      "Het is voor het 4e kwartaal van 2025 en het 1e kwartaal van 2026: de 1.250 kWh die u toen laadde.",
+    );
+    expect(text("en", paid)).toContain("It is for quarter 4 of 2025 and quarter 1 of 2026: the 1,250 kWh");
     expect(text("nl", paid)).toContain("overgemaakt naar de rekening die eindigt op 4300");
     expect(text("en", paid)).toContain("We have transferred");
     const ending: Notice = { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 };

@@ -111,7 +111,7 @@ export const run = endpoint(
             .meta({ description: "Checks where we failed, with the cause in the log; retried after a day" }),
         }),
         dashboards: z.object({
-          recounted: z.int().meta({ description: "Dashboards of partners with more than 1,000 customers" }),
+          recounted: z.int().meta({ description: "Dashboards of partners with more than 1,000 customers or accounts" }),
           failed: z
             .int()
             .meta({ description: "Dashboards where we failed, with the cause in the log; retried after ten minutes" }),

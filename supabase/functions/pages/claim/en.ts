@@ -213,7 +213,7 @@ export const en: ClaimWords = {
     means: {
       kept: (until) => `What you charged up to and including ${until} still counts. You will still be paid for it.`,
       nothing_kept: "What is registered stays registered. You will still be paid for it.",
-      at_once: "It takes effect at once and cannot be undone here. If you want to take part again later, e-⁠mail us.",
+      at_once: "It takes effect at once. If you want to take part again later, you sign again.",
     },
   },
   used: {

@@ -212,8 +212,7 @@ export const nl = {
     means: {
       kept: (until: string) => `Wat u tot en met ${until} laadde, telt nog mee. De vergoeding daarvan krijgt u nog.`,
       nothing_kept: "Wat al is ingeboekt, blijft ingeboekt. De vergoeding daarvan krijgt u nog.",
-      at_once:
-        "Intrekken gaat meteen in, en u kunt het hier niet ongedaan maken. Wilt u later weer meedoen? Mail ons dan.",
+      at_once: "Intrekken gaat meteen in. Wilt u later weer meedoen? Dan tekent u opnieuw.",
     },
   },
   used: {

@@ -11,12 +11,15 @@ import {
   isLateForm,
   readClaimSession,
 } from "../kit/claim_session.ts";
-import type { Html } from "../kit/frame.ts";
+import type { Frame, Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { wishesOf } from "../kit/offer.ts";
+import { OWN_SECTIONS, type OwnSection } from "../kit/own_sections.ts";
 import { DEAD, type Handler, type PageAnswer, PageRequest } from "../kit/page_request.ts";
+import { accountMenu } from "../kit/parts/account_menu.ts";
 import { fieldsToKeep, putFlash } from "../kit/returned.ts";
 import { choicesOf, versionOf } from "../kit/signature.ts";
+import { sectionMenu } from "../kit/signed_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import type { ClaimFrame } from "./frame.ts";
 import type {} from "./model.ts";
@@ -60,14 +63,17 @@ export class ClaimRequest extends PageRequest<Name> {
     const { to } = this.frame;
     this.frame = {
       ...this.frame,
-      ...(this.#isFromMijn
-        ? { to: (page, query = {}) => (page ? to(page, { ...query, from: "mijn" }) : this.#mijn("")) }
+      ...(this.isFromMijn
+        ? {
+            to: (page, query = {}) => (page ? to(page, { ...query, from: "mijn" }) : this.#mijn(this.#section)),
+            around: this.#around,
+          }
         : {}),
       form_token: this.session?.form_token ?? "",
       signed: claim.signed !== undefined,
       opens_own: Boolean(this.session?.is_fresh && claim.login),
-      // a page that only says how things are names nobody
-      ...(claim.state === "open" || claim.signed ? { brand: claim.brand } : {}),
+      // a page that only says how things are names nobody, and the person's own pages are the service's
+      ...(!this.isFromMijn && (claim.state === "open" || claim.signed) ? { brand: claim.brand } : {}),
     };
   }
 
@@ -80,8 +86,25 @@ export class ClaimRequest extends PageRequest<Name> {
     return new ClaimRequest(request, flow, await flow.open({ address_hash, session, ...about }));
   }
 
+  /** The person's own page that led here. */
+  get #section(): OwnSection {
+    const page = this.c.req.path.split("/").at(-1) ?? "";
+    return page === "charger" ? "/chargers" : page === "payout" || page === "iban-code" ? "/earnings" : "/mandate";
+  }
+
+  /** The menu of the person's own pages; signing out is for those. */
+  get #around(): Frame["around"] {
+    const { own } = this.frame.words;
+    const email = this.claim.email ?? "";
+    const back = html`<a href="${this.#mijn("")}">${own.menu[""]}</a>`;
+    return {
+      menu: sectionMenu(OWN_SECTIONS, own.menu, this.#section, (each) => this.#mijn(each), this.frame.words),
+      who: accountMenu(email, own.signed_in(email), back),
+    };
+  }
+
   /** Whether a button of the person's own pages led here: what they do then ends there. */
-  get #isFromMijn(): boolean {
+  get isFromMijn(): boolean {
     return this.c.req.query("from") === "mijn" && this.claim.signed !== undefined;
   }
 
@@ -89,10 +112,10 @@ export class ClaimRequest extends PageRequest<Name> {
     return `${this.c.var.root}/mijn${section}?lang=${this.locale}`;
   }
 
-  /** Something was done: told on the person's own page that led here, or shown by the page of the claim. */
-  done(section: "/earnings" | "/mandate", news: string): Response {
+  /** Something was done: told on a page of the person's own if one led here, or shown by the page of the claim. */
+  done(section: OwnSection, news: string): Response {
     const { c, environment, claim } = this;
-    if (!this.#isFromMijn) return this.go("");
+    if (!this.isFromMijn) return this.go("");
     const place = { path: `${c.var.root}/mijn${section}`, whose: hashAddress(environment, claim.email ?? "") };
     putFlash(c, environment, place, { typed: new URLSearchParams({ news }), errors: {} });
     return c.redirect(this.#mijn(section), 303);

@@ -75,6 +75,7 @@ export const sign = onFacts(async (request) => {
   );
   if (!refused) {
     request.logOutcome("signed");
+    if (request.isFromMijn) return request.done("/mandate", "signed");
     // the code that signed also proves the address: sessions of a sign-in link have ended, and this browser continues
     return welcome(request, flow, { proved_by: "code", stage: "active" }, `?lang=${locale}`);
   }
@@ -109,7 +110,7 @@ export const revoke = onClaim(holds, async (request) => {
   if (refused && refused.code !== "claim_not_open") return again(errors[refused.code]);
   if (refused) return request.go("");
   request.logOutcome("revoked");
-  return request.done("/mandate", "withdrawn");
+  return request.done("", "withdrawn");
 });
 
 /** The text, to be kept: as it was signed, for these years or those after, or with years in the address as it would be. */

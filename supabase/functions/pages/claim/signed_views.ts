@@ -8,7 +8,7 @@ import { codeInput } from "../kit/fields.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
-import { bottomBar } from "../kit/parts/bottom_bar.ts";
+import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
 import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
@@ -28,16 +28,17 @@ export function mandatePage(frame: ClaimFrame, claim: Claim, facts: Facts, docum
     title: words.title,
     place: placeOf(frame, "mandate"),
     errors: wishErrors(frame, wishes, offer as Offer),
-    body: html`<p>${words.intro(config.SERVICE_NAME)}</p>
+    body: html`${skipToBar(kit.read.to_button)}<p>${words.intro(config.SERVICE_NAME)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
 ${showOffer(frame, "/mandate", facts, offer as Offer, frame.brand?.name ?? "", wishes)}
 ${choosePeriod(frame, "/mandate", periods ?? [], facts, wishes)}
 ${showDocument(document, kit.lang, true)}
 ${signed ? "" : whatElse(frame, claim)}
-<p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
+<p class="save" data-print><a class="link" href="${to("/document", asQuery({ ...wishes, years: facts.validity_years, typed: null }))}">${kit.read.save}</a></p>
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, frame.brand?.name ?? "", wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+  true,
 )}
 <p><a class="link" href="${to(signed ? "" : "/charger")}">${kit.back}</a></p>`,
   });

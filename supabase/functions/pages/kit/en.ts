@@ -13,6 +13,8 @@ export const en: KitWords = {
   skip: "Skip to the content",
   more: "More",
   script: {
+    print: "Print or save as PDF",
+    not_found: "The search did not work. Below is still what you looked for before. Try the button.",
     copy: "Copy",
     copied: "Copied",
     not_copied: "Your browser does not allow copying: select the text",
@@ -101,7 +103,23 @@ export const en: KitWords = {
     back: "No, go back",
   },
 
+  own: {
+    menu: {
+      label: "Your pages",
+      "": "Overview",
+      "/charging": "Charging",
+      "/earnings": "Money",
+      "/mandate": "Mandate",
+      "/chargers": "Chargers",
+      "/sharing": "Who sees what",
+      "/tokens": "Your programs",
+      "/data": "Data",
+    },
+    signed_in: (email) => `You are signed in as ${email}.`,
+  },
+
   read: {
+    to_button: "To the button below",
     save: "Save as text",
     continue: "Continue to sign",
     decline: "I do not want to sign",
@@ -206,7 +224,7 @@ export const en: KitWords = {
     },
     sign_again: {
       title: "Take part again?",
-      text: "Your mandate has ended. If you sign again, what you charge this year counts again.",
+      text: "If you sign again, what you charge this year counts again.",
       action: "Read and sign again",
     },
   },

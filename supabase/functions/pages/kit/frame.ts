@@ -24,6 +24,8 @@ export type Frame = {
   inLanguage: (locale: Locale) => string;
   /** In whose name the page speaks, where not in the service's own. */
   brand?: Brand | null | undefined;
+  /** What stands around each of its pages, as Page has it for one. */
+  around?: Pick<Page, "menu" | "who"> | undefined;
 };
 
 /** Where a page stands among the steps of its flow, from 0. */
@@ -46,8 +48,8 @@ export type Page = {
 };
 
 export function layout(
-  { config, locale, words, root, inLanguage, brand }: Frame,
-  { title, body, place, errors = {}, style, menu, who }: Page,
+  { config, locale, words, root, inLanguage, brand, around }: Frame,
+  { title, body, place, errors = {}, style, menu = around?.menu, who = around?.who }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>

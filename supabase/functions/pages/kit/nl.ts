@@ -12,6 +12,8 @@ export const nl = {
   skip: "Naar de inhoud",
   more: "Meer",
   script: {
+    print: "Print of bewaar als pdf",
+    not_found: "Zoeken lukte niet. Hieronder staat nog wat u eerder zocht. Probeer het met de knop.",
     copy: "Kopieer",
     copied: "Gekopieerd",
     not_copied: "Kopiëren mag niet van uw browser: selecteer de tekst",
@@ -103,7 +105,24 @@ export const nl = {
     back: "Nee, terug",
   },
 
+  /** A person's own pages: their menu, and who is signed in. */
+  own: {
+    menu: {
+      label: "Mijn pagina's",
+      "": "Overzicht",
+      "/charging": "Laden",
+      "/earnings": "Geld",
+      "/mandate": "Machtiging",
+      "/chargers": "Laadpalen",
+      "/sharing": "Wie ziet wat",
+      "/tokens": "Eigen programma's",
+      "/data": "Gegevens",
+    },
+    signed_in: (email: string) => `U bent ingelogd als ${email}.`,
+  },
+
   read: {
+    to_button: "Naar de knop onderaan",
     save: "Bewaar als tekst",
     continue: "Verder naar ondertekenen",
     decline: "Ik wil niet ondertekenen",
@@ -208,7 +227,7 @@ export const nl = {
     },
     sign_again: {
       title: "Weer meedoen?",
-      text: "Uw machtiging is afgelopen. Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
+      text: "Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
       action: "Lees en onderteken opnieuw",
     },
   },

@@ -2,8 +2,8 @@ import { getCookie, setCookie } from "hono/cookie";
 import type { Offer, Period } from "#shared/domain/answers.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { estimateOf, kwhOf, shownYield, TYPICAL_KWH, type YieldFacts } from "#shared/values/estimate.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
-import { estimateOf, kwhOf, shownYield, type YieldFacts } from "./estimate.ts";
 import { textInput } from "./fields.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
@@ -19,8 +19,6 @@ export type Wishes = {
   typed: string | null;
 };
 
-/** About what an electric car charges at home in a year; the customer puts their own number in its place. */
-const TYPICAL_KWH = 2500;
 /** The kWh of the first page, for the last one: of this browser, until it closes. */
 const COOKIE = "kwh";
 

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { createHash } from "node:crypto";
+import { estimateOf, kwhOf, shownYield } from "#shared/values/estimate.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { readNumber } from "#shared/values/typed_number.ts";
-import { estimateOf, kwhOf, shownYield } from "./estimate.ts";
 import { icon } from "./parts/icons.ts";
 import { type KitWords, WORDS } from "./words.ts";
 
@@ -13,7 +13,7 @@ import { type KitWords, WORDS } from "./words.ts";
  * such as setTimeout: `window.` keeps the browser's.
  *
  * - A form that posts is sent once, however often its button is pressed, and says that it is under way.
- * - What has `data-copy` gets a button that copies it.
+ * - What has `data-copy` gets a button that copies it, and what has `data-print` one that prints the page.
  * - What is typed in a field with `data-group` is shown in groups of that many signs.
  * - An estimate is made again while the kWh are typed, by the rule that made it on the page.
  * - A field with `data-color` gets a color picker, and the preview shows the color while it is chosen.
@@ -77,6 +77,16 @@ function react(
       window.setTimeout(say, 2_000, words.copy, "hidden");
     });
     shown.after(button);
+  }
+
+  // a browser makes the PDF of what nobody signed yet; what was signed we keep as one
+  for (const place of document.querySelectorAll("[data-print]")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "plain";
+    button.append(words.print);
+    button.addEventListener("click", () => window.print());
+    place.prepend(button, " ");
   }
 
   // what is folded is printed too
@@ -181,7 +191,9 @@ function react(
         address.search = new URLSearchParams(
           [...new FormData(form)].flatMap(([name, value]) => (value ? [[name, String(value)]] : [])),
         ).toString();
-        if (await replace(["found", "chips"], address.href, asked.signal)) history.replaceState(null, "", address);
+        const { signal } = asked;
+        if (await replace(["found", "chips"], address.href, signal)) history.replaceState(null, "", address);
+        else if (!signal.aborted) document.querySelector("#found [role=status]")?.replaceChildren(words.not_found);
       }, 400);
     });
   }

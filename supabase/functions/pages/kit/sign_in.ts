@@ -87,9 +87,9 @@ export abstract class SignInRequest<Name extends string = never> extends PageReq
     return getCookie(this.c, this.#cookieOf(name).name);
   }
 
-  /** Until the browser ends, unless told how long. */
-  keep(name: Kept, value: string, maxAge?: number): void {
-    const cookie = this.#cookieOf(name);
+  /** Until the browser ends, unless told how long; for the pages at `home`. */
+  keep(name: Kept, value: string, maxAge?: number, home = this.home): void {
+    const cookie = this.#cookieOf(name, home);
     setCookie(this.c, cookie.name, value, { ...cookie.attributes, ...(maxAge === undefined ? {} : { maxAge }) });
   }
 
@@ -99,14 +99,14 @@ export abstract class SignInRequest<Name extends string = never> extends PageReq
   }
 
   /** For these pages only, out of reach of scripts; sent along by a link from elsewhere, and by no form of another site. */
-  #cookieOf(kept: Kept) {
+  #cookieOf(kept: Kept, home = this.home) {
     const url = new URL(this.environment.config.PAGES_URL);
     const secure = url.protocol === "https:";
-    const name = [this.home.slice(1), ...(kept === "session" ? [] : [kept])].join("-");
+    const name = [home.slice(1), ...(kept === "session" ? [] : [kept])].join("-");
     return {
       name: secure ? `__Secure-${name}` : name,
       attributes: {
-        path: `${url.pathname.replace(/\/$/, "")}${this.home}`,
+        path: `${url.pathname.replace(/\/$/, "")}${home}`,
         httpOnly: true,
         secure,
         sameSite: "Lax",

@@ -139,7 +139,7 @@ export function showValidity(
 ): Html {
   const { holds, renewed, renew, sign_again } = words.signed;
   const until = longDate(signed.valid_until, words);
-  const said = signed.status === "expired" ? sign_again : { ...renew, text: renew.text(until) };
+  const said = signed.status === "signed" ? { ...renew, text: renew.text(until) } : sign_again;
   return html`${
     signed.status === "signed"
       ? html`<p>${holds(until)}${heldUntil && heldUntil > signed.valid_until ? html` ${renewed(longDate(heldUntil, words))}` : ""}</p>`

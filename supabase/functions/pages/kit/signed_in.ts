@@ -1,4 +1,4 @@
-import { hashSecret } from "#shared/auth/tokens.ts";
+import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import type { SqlAnswer } from "#shared/foundation/answers.ts";
 import { callFor, type Needs } from "#shared/foundation/call.ts";
 import { ApiError } from "#shared/foundation/errors.ts";
@@ -206,7 +206,19 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
     return this.#admission;
   }
 
-  /** Signs this browser out: the claims of the person that it may have been led to. */
+  /** On to the other pages of who is signed in, at `home`, in the same sign-in: what these open is for them to look up. */
+  async goOn(home: string): Promise<Response> {
+    const secret = `${newSecret()}.${this.whose}`;
+    const sharing = callFor(SESSION, this.environment, this.#admissionFor(SESSION));
+    await sharing("share_page_session", {
+      token_hash: hashSecret(this.cookie("session") ?? ""),
+      new_token_hash: hashSecret(secret),
+    });
+    this.keep("session", secret, COOKIE_SECONDS, home);
+    return this.c.redirect(`${this.frame.root}${home}?lang=${this.locale}`, 303);
+  }
+
+  /** Signs this browser out, of the pages too that goOn() led to: the claims of the person that it may have been led to. */
   async endSession(): Promise<SqlAnswer<"end_page_session">> {
     const token_hash = hashSecret(this.cookie("session") ?? "");
     const ending = callFor(SESSION, this.environment, this.#admissionFor(SESSION))("end_page_session", { token_hash });

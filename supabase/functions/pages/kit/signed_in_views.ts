@@ -7,13 +7,32 @@ import { chart } from "./parts/chart.ts";
 import { secretBox } from "./parts/secret.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
+import type { KitWords } from "./words.ts";
 
 /** What an area calls its menu, and each section. */
 type Menu<Section extends string> = { label: string } & Record<Section, string>;
 
+/** The menu of an area. A phone of 360 shows `first` sections in a row; the others are under "more". */
+export function sectionMenu<Section extends string>(
+  sections: readonly Section[],
+  menu: Menu<Section>,
+  section: Section,
+  to: (section: Section) => string,
+  { more }: KitWords,
+  first = 4,
+): Html {
+  const link = (each: Section) =>
+    html`<a href="${to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>
+`;
+  const folded = sections.slice(first);
+  return html`<nav class="menu" aria-label="${menu.label}">
+${sections.slice(0, first).map(link)}
+${folded.length > 0 ? html`<details><summary${folded.includes(section) ? html` class="here"` : ""}>${more}</summary>${folded.map(link)}</details>` : ""}
+</nav>`;
+}
+
 /**
- * A page of somebody who is signed in: the menu above it, and in the header who they are and the way out. A phone of 360 shows `first` sections in a
- * row; the others are under "more".
+ * A page of somebody who is signed in: the menu above it, and in the header who they are and the way out.
  */
 export function areaPage<Section extends string>(
   frame: OwnFrame,
@@ -21,17 +40,11 @@ export function areaPage<Section extends string>(
   menu: Menu<Section>,
   section: Section,
   { name, said }: { name: string; said: string },
-  { first = 4, ...page }: Page & { first?: number },
+  { first, ...page }: Page & { first?: number },
 ): Html {
-  const link = (each: Section) =>
-    html`<a href="${frame.to(each)}"${each === section ? html` aria-current="page"` : ""}>${menu[each]}</a>`;
-  const folded = sections.slice(first);
   return layout(frame, {
     ...page,
-    menu: html`<nav class="menu" aria-label="${menu.label}">
-${sections.slice(0, first).map(link)}
-${folded.length > 0 ? html`<details><summary${folded.includes(section) ? html` class="here"` : ""}>${frame.words.more}</summary>${folded.map(link)}</details>` : ""}
-</nav>`,
+    menu: sectionMenu(sections, menu, section, frame.to, frame.words, first),
     who: accountMenu(
       name,
       said,

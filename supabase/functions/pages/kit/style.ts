@@ -47,7 +47,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 @media (max-width: 25rem) { .menu { padding-left: .5rem; padding-right: .5rem; } .menu :is(a, summary) { padding: 0 .3rem; } }
 @media (max-width: 21rem) { .menu { font-size: .875rem; } .menu :is(a, summary) { padding: 0 .2rem; } .menu summary::before { width: .7rem; } }
 
-@media (min-width: 48rem) { .area .blocks :is(td, th) { padding-left: .6rem; padding-right: .6rem; } }
+@media (min-width: 48rem) { .area .blocks :is(td, th) { padding-inline: .6rem; } .area .blocks th:first-child { padding-left: 0; } .area .blocks :is(td, th):last-child { padding-right: 0; } }
 
 header nav { flex: none; }
 /* a phone has room for the language to change to */
@@ -149,6 +149,8 @@ th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
 @media (min-width: 23rem) { tbody th { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
+.blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
+@media (min-width: 48rem) { td .chip { white-space: nowrap; } }
 tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
@@ -229,6 +231,7 @@ div.offer { margin: 1.25rem 0; }
 .pages small { display: block; color: var(--quiet); font-size: 1rem; }
 .pages strong { color: var(--ink); }
 .pages .actions { margin: .5rem 0; }
+@media (min-width: 48rem) { .area main .log { max-width: none; } .log li { display: flex; justify-content: space-between; gap: 2rem; } .log small { flex: none; max-width: 60%; } }
 details { margin: 0 0 1.75rem; }
 form + details { margin-top: 1.25rem; }
 summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
@@ -265,6 +268,8 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
 .actions + p, .actions + h3, form + h3 { margin-top: 1.75rem; }
+[data-print] { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1.75rem; }
+.actions + .chips { margin-top: 1.25rem; }
 /* things to do beside each other, each a form of its own */
 .actions .actions { margin: 0; }
 .button { display: inline-flex; align-items: center; justify-content: center; min-height: 3.25rem; padding: .6rem 1.75rem; border: 2px solid var(--accent); border-radius: 8px; background: var(--fill, var(--accent)); color: var(--on-fill, var(--on-accent)); font: inherit; font-weight: 650; text-align: center; text-decoration: none; cursor: pointer; }
@@ -303,11 +308,17 @@ td .copy { display: block; margin: .4rem 0; }
   .choices { margin: .5rem -.5rem 0; }
   .choices a, .choices li[aria-current] { grid-template-columns: 1.5rem 1fr; gap: 0 .5rem; padding: .35rem .5rem; line-height: 1.4; }
   .document h2 { margin-bottom: .5rem; font-size: 1.15rem; }
-  dl.known div { grid-template-columns: 8rem 1fr; }
+  dl.known div { grid-template-columns: 9.5rem 1fr; }
   dl div { grid-template-columns: 1fr; padding: .3rem 0; }
   .document dl div { grid-template-columns: 6.5rem 1fr; }
 }
 ${PARTS_STYLE}
+@media (forced-colors: active) {
+  /* these colors show a border that was transparent, and no background */
+  :is(.menu, .years) :is(a:not([aria-current]), summary:not(.here)) { border-bottom-color: Canvas; }
+  .chips a[aria-current] { outline: 2px solid LinkText; }
+  .kinds li::before { forced-color-adjust: none; }
+}
 @media print {
   /* more specific than the colours of a partner, whose sheet comes after this one */
   :root:root { color-scheme: light; --ground: #fff; --sheet: #fff; --ink: #000; --quiet: #333; --line: #999; --edge: #555; --accent: #000; --accent-strong: #000; --on-accent: #fff; --tint: #fff; --wrong: #000; --wrong-tint: #fff; --wait: #000; --wait-tint: #fff; --way: #000; --way-tint: #fff; }

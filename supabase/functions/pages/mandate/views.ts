@@ -4,7 +4,7 @@ import { showDocument } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
-import { bottomBar } from "../kit/parts/bottom_bar.ts";
+import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
 import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
 import { maskEmail, returnLink } from "../kit/views.ts";
@@ -20,7 +20,7 @@ export function readPage(frame: Frame, opened: Opened, facts: Facts, document: s
     title: words.title,
     place: { steps, step: 0 },
     errors: wishErrors(frame, wishes, offer as Offer),
-    body: html`<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
+    body: html`${skipToBar(kit.read.to_button)}<p class="lead"><strong>${words.who(facts.partner_name)}</strong></p>
 <p>${words.why(facts.partner_name, config.SERVICE_NAME)}</p>
 <p>${words.how(facts.email !== null)}</p>
 ${held_until ? html`<p class="panel">${kit.period.renews(longDate(held_until, kit), longDate(facts.valid_from, kit))}</p>` : ""}
@@ -28,10 +28,11 @@ ${showOffer(frame, "", facts, offer as Offer, facts.partner_name, wishes)}
 ${choosePeriod(frame, "", periods ?? [], facts, wishes)}
 ${showDocument(document, kit.lang, true)}
 <p class="quiet">${words.wrong(facts.partner_name)}</p>
-<p class="save"><a class="link" href="${to("/document", asQuery({ ...wishes, typed: null }))}">${kit.read.save}</a></p>
+<p class="save" data-print><a class="link" href="${to("/document", asQuery({ ...wishes, typed: null }))}">${kit.read.save}</a></p>
 ${bottomBar(
   sumOf(frame, offer as Offer, facts.fee_pct, facts.partner_name, wishes),
   html`<a class="button" href="${to("/sign", { seen: versionOf(facts) })}">${kit.read.continue}</a>`,
+  true,
 )}
 <p><a class="link" href="${to("/decline")}">${kit.read.decline}</a></p>`,
   });

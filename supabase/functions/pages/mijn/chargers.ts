@@ -44,8 +44,8 @@ ${listening(frame, chargers, typed)}
       ? listening(frame, chargers, typed)
       : ""
 }
-${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
-<div class="beside"><section><h2>${words.what_mid}</h2>
+<div class="beside"><section>${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
+<h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p></section>
 <section>${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
 ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}` : ""}

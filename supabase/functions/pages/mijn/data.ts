@@ -6,6 +6,7 @@ import { type Cell, toCsv } from "../kit/csv.ts";
 import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { rowList } from "../kit/parts/rows.ts";
 import { doButton } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
@@ -18,13 +19,15 @@ export function dataPage(frame: MijnFrame, { email }: Ending): Html {
   const words = WORDS[frame.locale].data;
   return ownPage(frame, "/data", email, {
     title: words.title,
-    body: html`<h2 class="first">${words.download_title}</h2>
+    body: html`<div class="beside"><section><h2>${words.download_title}</h2>
 <p>${words.download_what}</p>
-<p><a class="link" href="${frame.to("/data.csv")}">${words.download_table}</a></p>
-<p><a class="link" href="${frame.to("/data.json")}">${words.download}</a></p>
-<h2>${words.end_title}</h2>
+${rowList([
+  { href: frame.to("/data.csv"), what: words.download_table, opens: "csv", as: "csv" },
+  { href: frame.to("/data.json"), what: words.download, opens: "csv", as: "json" },
+])}</section>
+<section><h2>${words.end_title}</h2>
 <p>${words.end_what}</p>
-<p><a class="link" href="${frame.to("/data/end")}">${words.end_link}</a></p>`,
+${rowList([{ href: frame.to("/data/end"), what: words.end_link }])}</section></div>`,
   });
 }
 

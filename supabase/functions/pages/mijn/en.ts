@@ -8,18 +8,6 @@ export const en: MijnWords = {
     signatory:
       "Did you sign a mandate through your charging company? Then sign in with a code. You need no account for that.",
   },
-  menu: {
-    label: "Your pages",
-    "": "Overview",
-    "/charging": "Charging",
-    "/earnings": "Money",
-    "/mandate": "Mandate",
-    "/chargers": "Chargers",
-    "/sharing": "Who sees what",
-    "/tokens": "Your programs",
-    "/data": "Data",
-  },
-  signed_in: (email) => `You are signed in as ${email}.`,
 
   months: {
     title: (year) => `Charged each month of ${year}, in kWh`,
@@ -65,6 +53,12 @@ export const en: MijnWords = {
     so_far: "Paid so far",
     estimated: (amount) => (amount ? `${amount} estimated` : "an estimate"),
     debt: (amount) => `less ${amount} of a sale that was called off and had been paid`,
+    withdrawn: {
+      done: "Your mandate is withdrawn, at once.",
+      kept: (euro, kwh) => `For the ${kwh} that still count, ${euro} is to come.`,
+      kept_unknown: (kwh) => `${kwh} still count. How much money that is, we do not know yet.`,
+      nothing: "No more money comes after that.",
+    },
     unknown: "not known yet",
     unknown_rest: "the rest is not known yet",
     unknown_why: "What it earns in euro is not known yet. That depends on the price the ERE are sold for.",
@@ -92,6 +86,7 @@ export const en: MijnWords = {
     quarter_table: "See the quarters as a table",
     kwh: "kWh",
     ere: (ere) => `${ere} ERE`,
+    portal_of: (partner) => `To the portal of ${partner}`,
     more_money: "See each year, your statements and your account number",
     more: "See the sessions of each month",
     more_months: "See all months and years",
@@ -160,6 +155,7 @@ export const en: MijnWords = {
       "What is registered or still counts is sold and paid as always. What you charge now does not count.",
     withdrawn_nothing: "What you charge now does not count.",
     again: "Would you like to take part again? We help you with that.",
+    sign_again: "Would you like to take part again? If you sign again, what you charge this year counts again.",
     again_via: (cpo) => `Would you like to take part again? Ask ${cpo} for a new link.`,
   },
 
@@ -294,8 +290,7 @@ export const en: MijnWords = {
     revoke_means: "First you see what that means. Then we mail you a code.",
     by_mail: "Do you want to withdraw your mandate? Then mail us.",
     revoke_for: (cpo, address) => `Withdraw your mandate: ${cpo}, ${address}`,
-    withdrawn:
-      "Your mandate is withdrawn, at once. What still counts is sold and paid to you as always: our mail says what that is.",
+    signed: "You have signed. Below is what you signed.",
     documents: "What you signed",
     document: (from, until) => `Mandate from ${from} to ${until}`,
     read: "Read the mandate",

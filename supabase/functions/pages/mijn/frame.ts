@@ -1,14 +1,14 @@
 import type { Html, Page } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import type { OwnSection } from "../kit/own_sections.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { type AskedTwice, areaPage, askTwiceBody } from "../kit/signed_in_views.ts";
-import type { MijnFrame, Section } from "./request.ts";
-import { WORDS } from "./words.ts";
+import type { MijnFrame } from "./request.ts";
 
 /** One of a person's own pages. */
-export function ownPage(frame: MijnFrame, section: Section, email: string, page: Page): Html {
-  const words = WORDS[frame.locale];
-  return areaPage(frame, frame.sections, words.menu, section, { name: email, said: words.signed_in(email) }, page);
+export function ownPage(frame: MijnFrame, section: OwnSection, email: string, page: Page): Html {
+  const { own } = frame.words;
+  return areaPage(frame, frame.sections, own.menu, section, { name: email, said: own.signed_in(email) }, page);
 }
 
 /** A button to the claim pages of an account, where what it says is done. */
@@ -32,7 +32,7 @@ ${formToken(frame.form_token)}
 /** Asked once more, with what it means. */
 export function askTwice(
   frame: MijnFrame,
-  section: Section,
+  section: OwnSection,
   email: string,
   asked: AskedTwice,
   page: string,

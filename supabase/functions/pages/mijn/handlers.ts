@@ -38,7 +38,9 @@ const CLAIM_SECONDS = 3600;
 const showSignIn = onSignIn((request) => request.signIn(request.waiting()?.email));
 
 const showOverview = signedIn(async (request) =>
-  request.page(overviewPage(request.frame, await request.own("read_own_start"))),
+  request.page(
+    overviewPage(request.frame, await request.own("read_own_start"), request.news().typed.get("news") === "withdrawn"),
+  ),
 );
 
 /** The year and month of the address, as far as they can be ones; the month says the year. */
@@ -362,6 +364,8 @@ const signOut = signedIn(async (request) => {
   return request.go("/sign-in", { out: "" });
 });
 
+const goToPortal = withLogin((request) => request.goOn("/portal"));
+
 /** The English name of the same pages. */
 const inEnglish: Handler = ({ c, frame }) => {
   const query = new URLSearchParams({ ...c.req.query(), lang: "en" });
@@ -373,6 +377,7 @@ export const handlers = {
   ...signInHandlers(onSignIn),
   showSignIn,
   signOut,
+  goToPortal,
   showOverview,
   showCharging,
   downloadCharging,

@@ -20,19 +20,19 @@ export function mandatesPage(frame: MijnFrame, { email, accounts, mandates }: Ma
   );
   return ownPage(frame, "/mandate", email, {
     title: words.title,
-    body: html`${doneOf(news === "withdrawn" ? words.withdrawn : undefined)}
-<div class="cards">${accounts.map((account) => connectionsOf(frame, account))}</div>
-${mandates.length === 0 ? empty("pdf", words.none) : html`<h2>${words.documents}</h2>`}
-${mandates.map((signed) => {
-  const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
-  return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
+    body: html`${doneOf(news === "signed" ? words.signed : undefined)}
+<div class="beside"><section><div class="cards">${accounts.map((account) => connectionsOf(frame, account))}</div>
+${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawal(frame, account))}` : ""}</section>
+<section>${mandates.length === 0 ? empty("pdf", words.none) : html`<h2>${words.documents}</h2>`}
+<div class="cards">${mandates.map((signed) => {
+      const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
+      return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
 <p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${icon("pdf")} ${words.pdf}</a></p>
 <details><summary>${words.read}</summary>
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, frame.words)}
 </details></section>`;
-})}
-${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawal(frame, account))}` : ""}`,
+    })}</div></section></div>`,
   });
 }
 

@@ -19,6 +19,7 @@ export const mijn: Flow = {
     { method: "GET", path: PATH, run: does("showOverview") },
     { method: "GET", path: `${PATH}/sign-in`, run: does("showSignIn") },
     ...signInRoutes(PATH, does),
+    { method: "POST", path: `${PATH}/portal`, run: does("goToPortal") },
     { method: "GET", path: `${PATH}/charging`, run: does("showCharging") },
     { method: "GET", path: `${PATH}/charging.csv`, run: does("downloadCharging") },
     { method: "GET", path: `${PATH}/earnings`, run: does("showEarnings") },

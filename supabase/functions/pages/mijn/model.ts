@@ -136,6 +136,8 @@ export type Payout = z.output<typeof Payout>;
 
 const Overview = z.object({
   email: z.string(),
+  /** The partner that they manage; null of almost everybody. */
+  manages: z.string().nullable(),
   name: z.string().nullable(),
   year: z.number(),
   charged_kwh: z.number(),

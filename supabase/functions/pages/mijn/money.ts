@@ -37,6 +37,19 @@ export function partsOf(quarters: readonly Earned[]) {
   };
 }
 
+/** What is still to come, debts taken off, and the kWh that it is for; null where that is nothing. */
+export function toComeOf({ quarters, paid }: Pick<Overview, "quarters" | "paid">) {
+  const { waits, estimated, unknown } = partsOf(quarters);
+  // each account is paid by itself: its debt comes off nothing that another will be paid
+  const kept = sum(paid.debts.map(({ eur, unsold }) => Math.min(eur, estimateFor(unsold))));
+  const left = sum([waits, estimated, -kept]);
+  const kwh = quarters.reduce((all, { kwh, ere, sold_ere, net_eur, unpaid_eur }) => {
+    const open = ere - sold_ere + (net_eur > 0 ? (sold_ere * unpaid_eur) / net_eur : 0);
+    return all + (ere > 0 ? (kwh * open) / ere : 0);
+  }, 0);
+  return { waits, estimated, unknown, kept, left, kwh };
+}
+
 /** One large figure, what they got; then what is still to come, and what that is computed from. Nothing where nothing counts yet. */
 export function money(frame: MijnFrame, overview: Overview): Html {
   const { locale } = frame;
@@ -47,14 +60,11 @@ export function money(frame: MijnFrame, overview: Overview): Html {
     return typical(frame, overview);
   }
   const by = settles(accounts);
-  const { waits, estimated, unknown } = partsOf(quarters);
+  const { waits, estimated, unknown, kept, left } = toComeOf(overview);
   const [, waiting] = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
-  // each account is paid by itself: its debt comes off nothing that another will be paid
-  const kept = sum(paid.debts.map(({ eur, unsold }) => Math.min(eur, estimateFor(unsold))));
-  const left = sum([waits, estimated, -kept]);
   const toCome = left > 0 ? `${estimated > 0 ? "± " : ""}${euro(left)}` : null;
   const debt = toCome ? kept : sum(paid.debts.map(({ eur }) => eur));
   const why = [

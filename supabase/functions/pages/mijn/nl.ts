@@ -8,18 +8,6 @@ export const nl = {
     signatory:
       "Heeft u via uw laadpaalbedrijf een machtiging getekend? Log dan in met een code. U heeft daarvoor geen account nodig.",
   },
-  menu: {
-    label: "Mijn pagina's",
-    "": "Overzicht",
-    "/charging": "Laden",
-    "/earnings": "Geld",
-    "/mandate": "Machtiging",
-    "/chargers": "Laadpalen",
-    "/sharing": "Wie ziet wat",
-    "/tokens": "Eigen programma's",
-    "/data": "Gegevens",
-  },
-  signed_in: (email: string) => `U bent ingelogd als ${email}.`,
 
   months: {
     title: (year: number) => `Geladen per maand in ${year}, in kWh`,
@@ -66,6 +54,12 @@ export const nl = {
     so_far: "Betaald tot nu toe",
     estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
     debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en al betaald was`,
+    withdrawn: {
+      done: "Uw machtiging is ingetrokken. Dat geldt meteen.",
+      kept: (euro: string, kwh: string) => `Voor de ${kwh} die nog meetellen, komt nog ${euro}.`,
+      kept_unknown: (kwh: string) => `${kwh} tellen nog mee. Hoeveel geld dat is, weten wij nog niet.`,
+      nothing: "Er komt daarna geen geld meer.",
+    },
     unknown: "nog niet bekend",
     unknown_rest: "de rest is nog niet bekend",
     unknown_why:
@@ -95,6 +89,7 @@ export const nl = {
     quarter_table: "Bekijk de kwartalen als tabel",
     kwh: "kWh",
     ere: (ere: string) => `${ere} ERE`,
+    portal_of: (partner: string) => `Naar het portaal van ${partner}`,
     more_money: "Bekijk elk jaar, uw overzichten en uw rekeningnummer",
     more: "Bekijk de laadbeurten van elke maand",
     more_months: "Bekijk alle maanden en jaren",
@@ -170,6 +165,7 @@ export const nl = {
       "Wat al is ingeboekt of nog meetelt, wordt gewoon verkocht en betaald. Wat u nu laadt, telt niet mee.",
     withdrawn_nothing: "Wat u nu laadt, telt niet mee.",
     again: "Wilt u weer meedoen? Wij helpen u daarmee.",
+    sign_again: "Wilt u weer meedoen? Tekent u opnieuw, dan telt uw laadstroom van dit jaar weer mee.",
     again_via: (cpo: string) => `Wilt u weer meedoen? Vraag ${cpo} om een nieuwe link.`,
   },
 
@@ -308,8 +304,7 @@ export const nl = {
     revoke_means: "U ziet eerst wat dat betekent. Daarna mailen wij u een code.",
     by_mail: "Wilt u uw machtiging intrekken? Mail ons dan.",
     revoke_for: (cpo: string, address: string) => `Trek uw machtiging in: ${cpo}, ${address}`,
-    withdrawn:
-      "Uw machtiging is ingetrokken. Dat geldt meteen. Wat nog meetelt, verkopen en betalen wij u nog: in onze mail leest u wat dat is.",
+    signed: "U heeft getekend. Hieronder staat wat u tekende.",
     documents: "Wat u heeft ondertekend",
     document: (from: string, until: string) => `Machtiging van ${from} tot en met ${until}`,
     read: "Lees de machtiging",

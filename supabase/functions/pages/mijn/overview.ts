@@ -1,12 +1,13 @@
+import { inEuro, inKwh } from "#shared/domain/mail/notices.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { empty } from "../kit/parts/empty.ts";
 import { rowList } from "../kit/parts/rows.ts";
-import { inNumbers } from "../kit/signed_in_views.ts";
+import { doButton, doneOf, inNumbers } from "../kit/signed_in_views.ts";
 import { payoutRows } from "./earnings.ts";
 import { ownPage } from "./frame.ts";
 import type { Overview } from "./model.ts";
-import { byQuarter, money } from "./money.ts";
+import { byQuarter, money, toComeOf } from "./money.ts";
 import { leftOut } from "./months.ts";
 import { progressOf } from "./progress.ts";
 import type { MijnFrame } from "./request.ts";
@@ -16,7 +17,7 @@ import { WORDS } from "./words.ts";
 const MOST = 100;
 
 /** What a person sees first: what they got and may expect, how far they are and who must act, and euro by quarter. */
-export function overviewPage(frame: MijnFrame, overview: Overview): Html {
+export function overviewPage(frame: MijnFrame, overview: Overview, withdrawn: boolean): Html {
   const words = WORDS[frame.locale].overview;
   const { accounts, quarters } = overview;
   const [first] = (overview.name ?? "").split(" ");
@@ -25,7 +26,7 @@ export function overviewPage(frame: MijnFrame, overview: Overview): Html {
   // what a person must do stands before what they may look at
   return ownPage(frame, "", overview.email, {
     title: words.title(first || null),
-    body: html`${progress.asks || !plot ? money(frame, overview) : html`<div class="beside">${money(frame, overview)}${plot}</div>`}
+    body: html`${withdrawn ? doneOf(afterWithdrawal(frame, overview)) : ""}${progress.asks || !plot ? money(frame, overview) : html`<div class="beside">${money(frame, overview)}${plot}</div>`}
 ${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
 <div class="beside"><section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
 ${accounts.length === 0 ? empty("charger", words.no_account) : progress.shown}</section>
@@ -35,8 +36,22 @@ ${leftOut(frame, overview)}
 ${rowList([
   { href: frame.to("/charging"), what: frame.is_signatory ? words.more_months : words.more },
   { href: frame.to("/earnings"), what: words.more_money },
-])}`,
+])}
+${overview.manages ? doButton(frame, "/portal", {}, words.portal_of(overview.manages)) : ""}`,
   });
+}
+
+/** A mandate was just withdrawn: the sum that still comes, and the kWh that it is for. */
+function afterWithdrawal({ locale }: MijnFrame, overview: Overview): string {
+  const words = WORDS[locale].overview.withdrawn;
+  const { left, kwh, estimated, unknown } = toComeOf(overview);
+  const rest =
+    left > 0
+      ? words.kept(`${estimated > 0 ? "± " : ""}${inEuro(left, locale)}`, inKwh(kwh, locale))
+      : unknown && kwh > 0
+        ? words.kept_unknown(inKwh(kwh, locale))
+        : words.nothing;
+  return `${words.done} ${rest}`;
 }
 
 /** Payments that are shown; the page about money has all. */

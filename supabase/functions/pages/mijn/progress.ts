@@ -145,9 +145,15 @@ function stepsOf(frame: MijnFrame, account: Account, progress: Progress): Shown[
 }
 
 /** After a withdrawal: what still comes, and how to come back. */
-function after(frame: MijnFrame, { cpo }: Account, progress: Progress): Html {
+function after(frame: MijnFrame, account: Account, progress: Progress): Html {
+  const { cpo, connections } = account;
   const words = WORDS[frame.locale].progress;
-  return html`<p>${progress.first_month === null ? words.withdrawn_nothing : words.withdrawn_kept} ${cpo ? words.again_via(cpo) : words.again}</p>${cpo ? "" : mailUs(frame)}`;
+  const signs = !cpo && connections.some(({ may_sign_again }) => may_sign_again);
+  const how = cpo ? words.again_via(cpo) : signs ? words.sign_again : words.again;
+  const way = signs
+    ? toClaim(frame, account, "/mandate", WORDS[frame.locale].overview.sign_again.action)
+    : mailUs(frame);
+  return html`<p>${progress.first_month === null ? words.withdrawn_nothing : words.withdrawn_kept} ${how}</p>${cpo ? "" : way}`;
 }
 
 const mailUs = (frame: MijnFrame) =>

@@ -1,13 +1,10 @@
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { OWN_SECTIONS, type OwnSection } from "../kit/own_sections.ts";
 import type { Handler, PageAnswer, PageRequest } from "../kit/page_request.ts";
 import { type Area, COOKIE_SECONDS, entrances, type OwnFrame, SignedInRequest, whyOut } from "../kit/signed_in.ts";
 import { OWN_SQL, PATH } from "./sql.ts";
 import { WORDS } from "./words.ts";
-
-/** The pages that the menu leads to, under PATH. */
-const SECTIONS = ["", "/charging", "/earnings", "/mandate", "/chargers", "/sharing", "/tokens", "/data"] as const;
-export type Section = (typeof SECTIONS)[number];
 
 type Name = (typeof OWN_SQL)[number];
 
@@ -20,10 +17,10 @@ const AREA: Area<Name> = {
 };
 
 /** What a signatory of a CPO's customer has of them, who has no login. */
-const SIGNATORY_SECTIONS: readonly Section[] = ["", "/charging", "/earnings", "/mandate", "/sharing"];
+const SIGNATORY_SECTIONS: readonly OwnSection[] = ["", "/charging", "/earnings", "/mandate", "/sharing"];
 
 /** A page of a person's own: which sections there are, and whether they have no login. */
-export type MijnFrame = OwnFrame & { sections: readonly Section[]; is_signatory: boolean };
+export type MijnFrame = OwnFrame & { sections: readonly OwnSection[]; is_signatory: boolean };
 
 /** A request for a person's own pages, or for the page where they sign in to them. */
 export class MijnRequest extends SignedInRequest<Name> {
@@ -34,7 +31,7 @@ export class MijnRequest extends SignedInRequest<Name> {
   constructor(request: PageRequest<Name>) {
     super(request, AREA);
     const { isSignatory } = this;
-    const sections = isSignatory ? SIGNATORY_SECTIONS : SECTIONS;
+    const sections = isSignatory ? SIGNATORY_SECTIONS : OWN_SECTIONS;
     this.frame = { ...this.frame, sections, is_signatory: isSignatory };
   }
 

@@ -2,6 +2,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { empty } from "../kit/parts/empty.ts";
 import { doButton, doneOf } from "../kit/signed_in_views.ts";
 import { askTwice, ownPage } from "./frame.ts";
 import type { Application, Sharing } from "./model.ts";
@@ -49,17 +50,17 @@ function whomToAsk(frame: MijnFrame, cpos: readonly string[]): Html {
 function shared(frame: MijnFrame, partner: Sharing["partner"], applications: readonly Application[]): Html {
   const words = WORDS[frame.locale].sharing;
   const sees = partner && [...(NAMED.includes(partner.source) ? words.named : words.unnamed), words.sums];
-  return html`${
+  return html`<div class="beside"><section>${
     partner
-      ? html`<h2 class="first">${words.with(partner.name)}</h2>
+      ? html`<h2>${words.with(partner.name)}</h2>
 <p>${words.since(partner.name, longMonth(partner.since, frame.words))}</p>
 <ul>${sees?.map((line) => html`<li>${line}</li>`)}</ul>
 <p>${words.not(partner.name)}</p>
 <p><a class="link" href="${frame.to("/sharing/stop")}">${words.stop(partner.name)}</a></p>`
-      : html`<p>${words.nobody}</p>`
-  }
-<h2>${words.apps}</h2>
-${applications.length === 0 ? html`<p>${words.no_apps}</p>` : applications.map((each) => application(frame, each))}`;
+      : empty("person", words.nobody)
+  }</section>
+<section><h2>${words.apps}</h2>
+${applications.length === 0 ? empty("gear", words.no_apps) : applications.map((each) => application(frame, each))}</section></div>`;
 }
 
 function application(frame: MijnFrame, { client_id, name, operated_by, scopes, ...at }: Application): Html {

@@ -82,7 +82,7 @@ const withdrawMandate = signedIn(async (request) => {
   if (refused?.code === "link_not_open") return request.go("/mandate");
   if (refused) return again(errors[refused.code]);
   request.logOutcome("withdrawn");
-  return request.told("/mandate", "withdrawn");
+  return request.told("", "withdrawn");
 });
 
 export const withdrawalPages = { showWithdrawal, mailWithdrawalCode, withdrawMandate };

@@ -118,6 +118,7 @@ export const en: PortalWords = {
     ere_hint: "For the months a mandate covers.",
     months_title: "Charged by your customers by month, in kWh",
     months_description: (total, most) => `${total} kWh in total, the most in ${most}.`,
+    own_pages: "To your own pages as a customer",
     counting: "We are counting your figures for the first time. Come back in a minute.",
     no_months:
       "We know of no charging session of your current customers yet. What your own software delivers is in Settings, under API clients.",

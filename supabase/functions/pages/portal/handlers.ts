@@ -9,10 +9,13 @@ const signOut = signedIn(async (request) => {
   return request.go("/sign-in", { out: "" });
 });
 
+const goToOwn = signedIn((request) => request.goOn("/mijn"));
+
 /** Signing in, and the first page. */
 export const handlers = {
   ...signInHandlers(onSignIn),
   showSignIn,
   signOut,
+  goToOwn,
   showStart,
 };

@@ -41,14 +41,17 @@ const Attention = z.object({
     ean: z.number(),
     expiring: z.number(),
   }),
-  customers: z.object({
-    examined: z.number(),
-    all: z.boolean(),
-    without_charger: z.number(),
-    without_mid: z.number(),
-    mail: z.number(),
-    rejected: z.number(),
-  }),
+  /** Null as long as the figures are. */
+  customers: z
+    .object({
+      examined: z.number(),
+      all: z.boolean(),
+      without_charger: z.number(),
+      without_mid: z.number(),
+      mail: z.number(),
+      rejected: z.number(),
+    })
+    .nullable(),
   webhooks: z.object({ disabled: z.number(), failing: z.number() }),
   account_missing: z.boolean(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits. */
@@ -64,6 +67,8 @@ export type Attention = z.output<typeof Attention>;
 
 const Start = z.object({
   who: Who,
+  /** Whether they are a customer too. */
+  own_pages: z.boolean(),
   /** Null until somebody has counted them: the first reader, or the worker where that reader's time ran out. */
   figures: Dashboard.nullable(),
   /** Customers won in the year that was asked, else in this month, and in the one before; each counted up to 10,000. */
@@ -75,7 +80,8 @@ const Start = z.object({
     price_per_ere_eur: z.number().nullable(),
     iban_last4: z.string().nullable(),
   }),
-  payouts: z.array(Payout),
+  /** Null as long as figures is. */
+  payouts: z.array(Payout).nullable(),
   /** What it is owed, VAT included and debts taken off, with what is on its way to the bank. */
   coming_eur: z.number(),
   attention: Attention,
@@ -109,10 +115,10 @@ const Change = z.object({
 });
 export type Change = z.output<typeof Change>;
 
-/** The total is counted for a page, and not for a file. */
+/** They are counted for a page, and not for a file. */
 const Log = z.object({
   who: Who,
-  total: z.number().nullable(),
+  counts: z.object({ person: z.number(), key: z.number(), operator: z.number() }).nullable(),
   changes: z.array(Change),
   before: z.string().nullable(),
 });

@@ -127,6 +127,7 @@ export const nl = {
     ere_hint: "Van maanden die onder een machtiging vallen.",
     months_title: "Geladen door uw klanten per maand, in kWh",
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
+    own_pages: "Naar uw eigen pagina's als klant",
     counting: "Wij tellen uw cijfers voor het eerst. Kom over een minuut terug.",
     no_months:
       "Wij weten nog van geen laadbeurt van uw huidige klanten. Wat uw eigen software aanlevert, staat bij Instellingen, onder API-clients.",

@@ -14,7 +14,7 @@ export type Section = (typeof SECTIONS)[number];
 
 /** Where forms go whose page shows again what was typed in them, and those pages. */
 const FORMS =
-  /^\/(?:import\/[^/]+(?:\/(?:columns|consent))?|drafts(?:\/act)?|settings\/(?:account|branding|clients\/[^/]+\/rotate|colleagues|company|return|webhooks(?:\/[^/]+(?:\/(?:change|replay))?)?))$/;
+  /^\/(?:import\/(?:customer|invite|[^/]+\/(?:columns|consent))|drafts(?:\/act)?|settings\/(?:account|branding|clients\/[^/]+\/rotate|colleagues|company|return|webhooks(?:\/[^/]+(?:\/(?:change|replay))?)?))$/;
 
 type Name = (typeof PORTAL_SQL)[number];
 

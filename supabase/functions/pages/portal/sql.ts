@@ -31,6 +31,7 @@ export const PORTAL_SQL = [
   "keep_import",
   "look_at_import",
   "import_stretch",
+  "invite_import",
   "read_portal_uploads",
   "portal_upload",
   "read_portal_branding",

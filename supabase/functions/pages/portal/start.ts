@@ -1,8 +1,8 @@
 import { claimKey } from "#shared/domain/claim/links.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { dayOf } from "#shared/values/dutch_clock.ts";
+import { estimateOf } from "#shared/values/estimate.ts";
 import { longMoment, longMonth } from "../kit/document.ts";
-import { estimateOf } from "../kit/estimate.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { chart } from "../kit/parts/chart.ts";
@@ -11,14 +11,12 @@ import { empty } from "../kit/parts/empty.ts";
 import { figure, figures as tiles } from "../kit/parts/figure.ts";
 import { chipLinks } from "../kit/parts/filter_bar.ts";
 import { rowList } from "../kit/parts/rows.ts";
-import { chartOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
+import { chartOfMonths, doButton, inNumbers, table } from "../kit/signed_in_views.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import type { Payout } from "./payouts/model.ts";
 import { type PortalFrame, signedIn } from "./request.ts";
 import { WORDS } from "./words.ts";
-
-type StartAndPayouts = Start & { payouts: Payout[] };
 
 /** What is summed up: a year, or this month where none was chosen. */
 type Period = { year: number | null; today: string };
@@ -35,21 +33,22 @@ export const showStart = signedIn(async (request) => {
 const FIRST_YEAR = 2026;
 
 /** What a partner sees first: this month, what needs attention, how far its customers are, what it earns, what they charge. */
-function startPage(frame: PortalFrame, start: StartAndPayouts, period: Period): Html {
-  const { who, figures, payouts, attention } = start;
+function startPage(frame: PortalFrame, start: Start, period: Period): Html {
+  const { who, own_pages, figures, payouts, attention } = start;
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${figures ? summary(frame, start, figures, period) : html`<p class="panel waits" role="status">${words.counting}</p>`}
 ${attentionTo(frame, attention)}
 <div class="beside">${figures ? funnel(frame, figures) : ""}
-${byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0)}</div>
-${figures ? allFigures(frame, figures, period) : ""}`,
+${payouts ? byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0) : ""}</div>
+${figures ? allFigures(frame, figures, period) : ""}
+${own_pages ? doButton(frame, "/mijn", {}, words.own_pages) : ""}`,
   });
 }
 
 /** A period with what it brought, each beside the one before; and the next payout. */
-function summary(frame: PortalFrame, start: StartAndPayouts, { months }: Figures, { year, today }: Period): Html {
+function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, today }: Period): Html {
   const { locale } = frame;
   const { start: words } = WORDS[locale];
   const { won, won_before } = start.period;
@@ -115,9 +114,11 @@ function shareOf({ terms }: Start, ere: number): number | null {
 }
 
 /** What is paid next, when, and to which account. */
-function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_last4 } }: StartAndPayouts) {
+function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_last4 } }: Start) {
   const { start: words, payouts: paid } = WORDS[frame.locale];
-  const open = payouts.filter(({ status }) => status === "pending" || status === "approved" || status === "failed");
+  const open = (payouts ?? []).filter(
+    ({ status }) => status === "pending" || status === "approved" || status === "failed",
+  );
   const to = iban_last4 ? words.next.to(iban_last4) : paid.no_account;
   if (coming_eur <= 0) return { name: words.next.title, value: words.next.none, small: words.next.none_why };
   const [status] = ["failed", "approved", "pending"].filter((each) => open.some((one) => one.status === each));
@@ -132,6 +133,9 @@ function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_las
 function funnel(frame: PortalFrame, { drafts, customers_total, customers_active }: Figures): Html {
   const words = WORDS[frame.locale].start;
   const all = Object.values(drafts).reduce((sum, count) => sum + count, 0);
+  if (all + customers_total === 0)
+    return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
+${empty("person", WORDS[frame.locale].drafts.none, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] })}</section>`;
   const most = Math.max(all, customers_active, 1);
   const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
     const of =
@@ -216,10 +220,10 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
     ...counted(drafts.expiring, words.attention.expiring, "/drafts", { needs: "expiring" }),
-    ...counted(customers.rejected, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
-    ...counted(customers.mail, words.attention.customer_mail, "/customers", { mail: "failed" }),
-    ...counted(customers.without_charger, words.attention.without_charger, "/customers", { charger: "without" }),
-    ...counted(customers.without_mid, words.attention.without_mid, "/customers", { charger: "without_mid" }),
+    ...counted(customers?.rejected ?? 0, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
+    ...counted(customers?.mail ?? 0, words.attention.customer_mail, "/customers", { mail: "failed" }),
+    ...counted(customers?.without_charger ?? 0, words.attention.without_charger, "/customers", { charger: "without" }),
+    ...counted(customers?.without_mid ?? 0, words.attention.without_mid, "/customers", { charger: "without_mid" }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
     ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
@@ -232,7 +236,7 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
   ];
   const partly = [
     ...(drafts.all ? [] : [words.attention.newest_drafts(count(drafts.examined))]),
-    ...(customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
+    ...(customers === null || customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
   return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
 ${lines.length === 0 ? html`<p>${chip("done", words.attention.nothing)}</p>` : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}

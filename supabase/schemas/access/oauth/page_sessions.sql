@@ -95,14 +95,31 @@ comment on function api.begin_page_session(jsonb, jsonb) is
   'sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code '
   'began, and that this one replaces.';
 
+create function api.share_page_session(caller jsonb, request jsonb) returns json
+language plpgsql security definer
+as $$
+begin
+  perform private.act_as(caller, 'session');
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, expires_at)
+  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.expires_at
+    from core.page_sessions s
+   where s.token_hash = decode(request ->> 'token_hash', 'hex') and s.user_id = private.user_id();
+  return json_build_object('ok', true);
+end $$;
+comment on function api.share_page_session(jsonb, jsonb) is
+  'Lets a browser that is signed in on to the person''s other pages: {token_hash, new_token_hash}. Same sign-in, same '
+  'end, and each page looks up itself what the person may. An address that they proved as a signatory stays behind.';
+
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
   perform private.end_signatory_session(request ->> 'token_hash');
-  delete from core.page_sessions s where s.user_id = private.user_id()
-      and s.token_hash = decode(request ->> 'token_hash', 'hex');
+  delete from core.page_sessions s using core.page_sessions o
+   where o.token_hash = decode(request ->> 'token_hash', 'hex') and o.user_id = private.user_id()
+     -- with the other pages that it was let on to
+     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id;
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is

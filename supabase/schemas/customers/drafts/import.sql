@@ -1,13 +1,18 @@
 -- POST /partner/drafts/import, POST /partner/customers.
 
--- The content of a mail to a draft's customer; brand is private.partner_brand of its partner.
+-- The content of a mail to a draft's customer; brand is private.partner_brand of its partner. offer is what a claim
+-- says first.
 create function private.letter_content(draft core.drafts, brand jsonb, links jsonb) returns jsonb
 language sql stable
-return jsonb_build_object(
-  'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
-  'brand', brand,
-  'claim_url', private.claim_url(draft.id, links),
-  'unsubscribe_url', private.unsubscribe_url(draft.email, links));
+as $$
+  select jsonb_build_object(
+    'full_name', coalesce(draft.contact_name, draft.name, draft.company_name),
+    'brand', brand,
+    'claim_url', private.claim_url(draft.id, links),
+    'unsubscribe_url', private.unsubscribe_url(draft.email, links),
+    'offer', private.offer(private.people_tenant(), 'service_pays_customer') - 'payout_handler'
+      || jsonb_build_object('fee_pct', (select p.default_fee_pct from core.partners p where p.id = draft.partner_id)))
+$$;
 
 -- Drafts a partner may make in any 30 days; withdrawn ones count.
 create function private.draft_cap() returns int

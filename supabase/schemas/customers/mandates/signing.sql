@@ -88,8 +88,8 @@ as $$
     'covered_until', case when mandate.covered_until >= mandate.valid_from then mandate.covered_until end)
 $$;
 
--- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it, but not after a
--- revocation.
+-- Whether a signatory may sign again alone: in the last weeks of what they signed for, and after it. After a revocation
+-- only a person who withdrew the mandate of their own account; a CPO sends its customers a new link.
 create function private.may_sign_again(connection uuid, tenant uuid default private.partner_id()) returns boolean
 language plpgsql stable
 as $$
@@ -97,7 +97,12 @@ begin
   return exists (
     select from core.connection_mandates m
      where m.partner_id = tenant and m.connection_id = may_sign_again.connection and m.status = 'active'
-       and m.mandate_status in ('signed', 'expired') and private.can_sign(m.connection_id, tenant));
+       and (m.mandate_status in ('signed', 'expired')
+            or m.mandate_status = 'revoked' and exists (
+              select from core.mandates w join core.accounts a on a.partner_id = w.partner_id and a.id = m.account_id
+               where w.partner_id = m.partner_id and w.id = m.mandate_id and w.ended_reason = 'customer'
+                 and private.login_stands(a.user_id)))
+       and private.can_sign(m.connection_id, tenant));
 end $$;
 
 -- What the pages of a link show. Stable, so that it reads one moment: a signature changes what may be signed.

@@ -250,6 +250,19 @@ begin
   perform private.set_tenant(null);
 end $$;
 
+-- What a payment to a customer was for, by its line or its part: the first days of its quarters, and the kWh.
+create function private.paid_for(tenant uuid, account uuid, line uuid, part uuid, out quarters jsonb, out kwh numeric)
+language sql stable
+as $$
+  select coalesce(jsonb_agg(distinct date_trunc('quarter', r.period)::date), '[]'),
+         coalesce(round(sum(s.ere / r.ere_per_kwh), 3), 0)
+    from core.payout_parts p
+    join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
+    join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+    join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
+   where p.partner_id = tenant and p.account_id = account and p.kind = 'customer' and (p.line_id = line or p.id = part)
+$$;
+
 -- Mails the customers of these lines: payout_sent, the bank is asked to pay them on a day; payout_paid, it did;
 -- payout_failed, it could not.
 create function private.notify_payments(lines core.payout_lines[], kind text, pays_on date default null) returns void
@@ -263,6 +276,8 @@ begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
   select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
+           || case when notify_payments.kind = 'payout_paid' then (
+                select to_jsonb(f) from private.paid_for(l.partner_id, l.account_id, l.id, null) f) else '{}' end
     from unnest(lines) l where l.account_id is not null
   on conflict on constraint notices_cause_key do nothing;
 end $$;

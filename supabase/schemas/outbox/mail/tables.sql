@@ -87,8 +87,8 @@ comment on column core.notices.due_at is 'When to make a mail of it; moved on wh
 comment on column core.notices.details is
   'registration_rejected {grounds}; mandate_ending {valid_until, reminder}; mandate_ended {valid_until}; '
   'mandate_withdrawn {by, covered_until, lost_kwh}; payout_sent {amount_eur, iban_last4, from, until}, the days on '
-  'which it is expected; payout_paid, payout_failed {amount_eur, iban_last4}; payout_iban_changed {iban_last4, by, '
-  'held_until}, without the number if told at the end of the day.';
+  'which it is expected; payout_paid {amount_eur, iban_last4, quarters, kwh}; payout_failed {amount_eur, '
+  'iban_last4}; payout_iban_changed {iban_last4, by, held_until}, without the number if told at the end of the day.';
 -- Whether a kind is about money: the mail leads to the own pages, and is also sent after the account is closed.
 create function private.notice_of_money(kind text) returns boolean
 language sql immutable

@@ -1,5 +1,5 @@
--- GET /partner/dashboard: counted when read up to 1,000 customers, above that by the worker, if a reader finds the
--- count a minute old.
+-- GET /partner/dashboard: counted when read, or for a partner that has many customers by the worker, if a reader finds
+-- the count a minute old.
 
 -- The number of a partner's drafts in each status as of now, in the order of the dashboard.
 create function private.drafts_by_status(partner uuid) returns table (status text, drafts bigint, place bigint)
@@ -108,6 +108,34 @@ begin
                                                                 from month m)));
 end $$;
 
+-- Whether a partner has more than 1,000 customers: up to these its figures are as of now.
+create function private.has_many_customers(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (select from core.attributions k where k.partner_id = has_many_customers.partner
+                  order by k.created_at desc, k.user_id desc offset 1000);
+end $$;
+
+-- Whether what a partner has is too much to count all of it for each reader: many customers, or accounts of its CPO
+-- clients.
+create function private.has_many(partner uuid) returns boolean
+language plpgsql stable
+as $$
+begin
+  return private.has_many_customers(partner)
+      or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
+end $$;
+
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
+-- its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
+language sql stable
+as $$
+  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+         private.customers_in_need(partner, true, null)
+$$;
+
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
 as $$
@@ -115,17 +143,19 @@ declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
 begin
-  if (select count(*) from (select from core.attributions k where k.partner_id = partner.id limit 1001) k) <= 1000 then
+  if not private.has_many(partner.id) then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      last.figures := private.count_dashboard(partner.id);
+      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+        from private.count_partner(partner) c;
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures)
-      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures)
+    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
+      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
+              last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -135,11 +165,13 @@ begin
                                 and (a.asked_at is null or a.asked_at < fresh) for update skip locked);
     perform private.kick() where found;
   end if;
-  return last.figures;
+  return case when private.has_many_customers(partner.id) then last.figures
+              else private.count_dashboard(partner.id) end;
 end $$;
 comment on function private.partner_figures(core.partners) is
-  'The dashboard of a partner: up to 1,000 customers as of now, above that the last count. Null until the first reader '
-  'has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only read.';
+  'The dashboard of a partner: as of now, or of one that private.has_many_customers the last count. Null until the '
+  'first reader has counted, or the worker where its time ran out. Definer, because dashboards are otherwise only '
+  'read.';
 
 create function api.show_dashboard(caller jsonb) returns json
 language plpgsql security definer
@@ -165,7 +197,11 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
-  update core.dashboards d set as_of = private.now(), failed_at = null, figures = private.count_dashboard(d.partner_id)
+  update core.dashboards d
+     set as_of = private.now(), failed_at = null,
+         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+                                        from core.partners p cross join lateral private.count_partner(p) c
+                                       where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;

@@ -43,6 +43,11 @@ begin
    where i.partner_id = private.partner_id() and i.id = (request ->> 'id')::uuid and i.expires_at > private.now();
   return json_build_object(
     'who', private.portal_who(),
+    -- among the newest: a partner may have many that its software brought; of one import somebody may not be mailed
+    'mailed_before', (select bool_or(d.send_invite)
+                        from (select * from core.drafts d where d.partner_id = private.partner_id()
+                               order by d.created_at desc, d.id desc limit 1000) d
+                       where d.source = 'csv' group by d.batch_id order by max(d.created_at) desc limit 1),
     'cap', json_build_object('rolling_days', 30, 'rolling_cap', private.draft_cap(),
                              'remaining', greatest(private.draft_cap() - private.drafts_made(), 0)),
     'import', case when kept.id is not null then json_build_object(
@@ -57,7 +62,8 @@ begin
           left join core.drafts d on d.partner_id = kept.partner_id and d.id = o.draft_id)) end);
 end $$;
 comment on function api.read_portal_import(jsonb, jsonb) is
-  'The pages on which a partner brings customers: {id, links} to {who, cap, import: {sealed, state, outcomes} | null}. '
+  'The pages on which a partner brings customers: {id, links} to {who, mailed_before, cap, import: {sealed, state, '
+  'outcomes} | null}. mailed_before: whether we mailed the customers that it brought last, null before the first. '
   'claim_url is for customers who were not mailed and have not begun.';
 
 -- What became of rows, or would, as core.imports keeps it.
@@ -122,3 +128,45 @@ end $$;
 comment on function api.import_stretch(jsonb, jsonb) is
   'Imports the next rows of a kept file, once: {id, from, …} with the input of private.import_drafts, to how far it '
   'is. All null if nothing is kept. Rows that were imported meanwhile are not imported again.';
+
+create function api.invite_import(caller jsonb, input jsonb) returns json
+language plpgsql security definer
+as $$
+declare
+  links   constant jsonb := input -> 'links';
+  named   jsonb;
+  brand   jsonb;
+  letters jsonb;
+begin
+  perform private.act_as(caller, 'partner');
+  perform private.act_as_manager();
+  -- of two clicks the second finds it done
+  update core.imports i set send_invite = true
+   where i.partner_id = private.partner_id() and i.id = (input ->> 'id')::uuid and i.expires_at > private.now()
+     and i.rows_done = i.row_count and not i.send_invite
+  returning jsonb_path_query_array(i.outcomes, '$[*].draft_id ? (@ != null)') into named;
+  brand := private.partner_brand(private.own_partner());
+  select jsonb_agg(jsonb_build_object('recipient', d.email, 'cause', 'claim:' || d.id,
+                                      'content', private.letter_content(d, brand, links)))
+    into letters
+    from private.own_drafts(named) o (id)
+    join core.drafts d on d.partner_id = private.partner_id() and d.id = o.id
+   where d.invited_at is null and private.draft_status(d) = 'invited'
+     and not private.opted_out(d.email, links ->> 'key');
+  if letters is not null then
+    perform private.enqueue_mails(
+      jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
+                         'key', links -> 'key'), letters);
+    -- whom a limit left out keeps the link
+    update core.drafts d set invited_at = private.now(), send_invite = true
+      from jsonb_array_elements_text(named) n (id)
+      join core.mail_outbox m on m.partner_id = private.partner_id() and m.cause = 'claim:' || n.id
+     where d.partner_id = private.partner_id() and d.id = n.id::uuid and d.invited_at is null;
+    perform private.audit('drafts.invited', (input ->> 'id')::uuid,
+                          jsonb_build_object('rows', jsonb_array_length(letters)));
+  end if;
+  return json_build_object('ok', true);
+end $$;
+comment on function api.invite_import(jsonb, jsonb) is
+  'Mails everybody of one import that is done the invitation, if nobody was mailed: {id, links}. Whom a limit of mail '
+  'leaves out, who wants no mail or who began keeps the link.';

@@ -87,6 +87,13 @@ begin
                                               and a.attached_month < began limit 10000) a));
 end $$;
 
+create function private.has_own_pages(person uuid) returns boolean
+language sql stable security definer
+as $$ select exists (select from core.accounts a where a.user_id = person) $$;
+comment on function private.has_own_pages(uuid) is
+  'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
+  'people''s tenant.';
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -104,21 +111,29 @@ language plpgsql security definer
 as $$
 declare
   partner core.partners;
+  figures json;
+  many    boolean;
+  last    core.dashboards;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
+  figures := private.partner_figures(partner);
+  many    := private.has_many(partner.id);
+  select * into last from core.dashboards d where many and d.partner_id = partner.id;
   return json_build_object(
     'who', private.portal_who(),
-    'figures', private.partner_figures(partner),
+    'own_pages', private.has_own_pages(private.manager_id()),
+    'figures', figures,
     'period', private.customers_won((query ->> 'year')::int),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'iban_last4', partner.iban_last4),
-    'payouts', private.partner_payouts(partner.id),
+    'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
-      'customers', private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key'),
+      'customers', case when many then last.needs
+                        else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
                                             'failing', count(*) filter (where e.status = 'enabled'
                                                                         and e.failing_since is not null))
@@ -132,10 +147,10 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, figures, period, terms, payouts, coming_eur, '
-  'attention}, '
-  'figures as GET /partner/dashboard, null while the worker counts first, payouts as GET /partner/payouts. period is '
-  '{won, won_before} of the year, else of this month. terms are what its share is estimated with. attention is '
-  '{drafts, customers, webhooks, account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is '
-  'newest. iban_wrong: the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is '
-  'wrong. mail_failed: those of them whom mail does not reach.';
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
+  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
+  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
+  'mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
+  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';

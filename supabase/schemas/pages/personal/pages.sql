@@ -104,6 +104,13 @@ as $$
                          extract(year from private.today())::int) y
 $$;
 
+create function private.managed_name(person uuid) returns text
+language sql stable security definer
+as $$ select private.partner_display_name(p) from core.partners p where p.id = private.managed_partner(person) $$;
+comment on function private.managed_name(uuid) is
+  'The name of the partner that somebody manages; null if they manage none. Definer, because a partner is another '
+  'tenant.';
+
 create function private.own_name() returns text
 language plpgsql stable security definer
 as $$
@@ -177,7 +184,7 @@ language sql stable security definer
 as $$
   select coalesce(json_agg(json_build_object('line_id', l.id, 'part_id', l.part_id, 'cpo', l.cpo,
                                              'paid_on', private.dutch_day(l.paid_at), 'amount_eur', l.amount,
-                                             'quarters', coalesce(m.quarters, '[]'), 'kwh', coalesce(m.kwh, 0))
+                                             'quarters', m.quarters, 'kwh', m.kwh)
                                              order by l.arrival desc, l.part_id), '[]')
     from (select d.partner_id, d.account_id, d.line_id as paid_line,
                  case when d.line_id is not null then l.id end as id, d.part_id,
@@ -191,15 +198,7 @@ as $$
            where l.paid_at >= private.dutch_midnight(make_date(own_payouts.year, 1, 1))
              and l.paid_at < private.dutch_midnight(make_date(own_payouts.year + 1, 1, 1))
            order by l.arrival desc limit 100) l
-    left join lateral (
-      select jsonb_agg(distinct date_trunc('quarter', r.period)::date) as quarters,
-             round(sum(s.ere / r.ere_per_kwh), 3) as kwh
-        from core.payout_parts p
-        join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
-        join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
-        join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
-       where p.partner_id = l.partner_id and p.account_id = l.account_id and p.kind = 'customer'
-         and (p.line_id = l.paid_line or p.id = l.part_id)) m on true
+    left join lateral private.paid_for(l.partner_id, l.account_id, l.paid_line, l.part_id) m on true
 $$;
 comment on function private.own_payouts(int) is
   'What this transaction''s person was paid in a year, newest first, a hundred at most: [{line_id, part_id, cpo, '
@@ -360,6 +359,7 @@ begin
   perform private.act_as(caller, 'session', 'signatory');
   return json_build_object(
     'email', private.own_email(), 'year', year,
+    'manages', private.managed_name(private.user_id()),
     'name', private.own_name(),
     'charged_kwh', (select coalesce(sum(m.kwh), 0)
                     from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
@@ -373,8 +373,9 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, name, year, charged_kwh, quarters, paid, payouts, offer, progress, idle_chargers, '
-  'left_out, accounts}. quarters has every one in which something counts. offer is that of one of the accounts.';
+  'What a person sees first: {email, manages, name, year, charged_kwh, quarters, paid, payouts, offer, progress, '
+  'idle_chargers, left_out, accounts}. manages names the partner whose pages they have too. quarters has '
+  'every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -109,6 +109,7 @@ export const en: MailMessages = {
     after: "Would you rather not take part? Then there is nothing you need to do: the registration ends by itself.",
   },
   invitation: {
+    amount: (about, kwh) => `What it brings you: ${about} a year, at ${kwh} kWh. It is an estimate, after our costs.`,
     message: (partner: string, words: string) => `${partner} writes: “${words}”`,
     why: (partner) => `You receive this message because ${partner} gave us your e-mail address to invite you.`,
     unsubscribe: "Receive no more messages",
@@ -335,6 +336,8 @@ export const en: MailMessages = {
     payout_paid: {
       subject: (amount) => `Your compensation of ${amount} has been transferred`,
       lines: (amount, iban) => [`We have transferred ${amount} to the account that ends in ${iban}.`],
+      quarter: (quarter, year) => `quarter ${quarter} of ${year}`,
+      covers: (quarters, kwh) => `It is for ${quarters}: the ${kwh} that you charged then.`,
       after: "There is nothing you need to do.",
     },
     payout_failed: {

@@ -1,13 +1,20 @@
 import type { Brand, Farewell, ShownLogo } from "#shared/domain/answers.ts";
 import { longMoment, MANDATE_WORDS } from "#shared/domain/mandate_text/mandate_text.ts";
+import { estimateOf, shownYield, TYPICAL_KWH } from "#shared/values/estimate.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { type Content, layOut, MAIL_MESSAGES, type Service, sentBy, type Written } from "./layout.ts";
 import { farewellLines, NOTICE_KINDS, type Notice, type NoticeReader, noticeContent } from "./notices.ts";
 
 /** Who is written to, about which CPO: in the service's name, under the CPO's logo. */
 type Signatory = { full_name: string; partner_name: string; logo?: ShownLogo | null };
-/** What private.letter_content gives of a draft. */
-type Letter = { full_name: string | null; brand: Brand; claim_url: string; unsubscribe_url: string };
+/** What private.letter_content gives of a draft; what a year yields, as far as it was published when the mail was stored. */
+type Letter = {
+  full_name: string | null;
+  brand: Brand;
+  claim_url: string;
+  unsubscribe_url: string;
+  offer: { ere_per_kwh: number | null; price_per_ere_eur: number | null; fee_pct: number };
+};
 type NoticeContent = { notice: Notice; reader: NoticeReader };
 
 /** What each mail is about, as core.mail_outbox keeps it until the mail is sent. A function gives the codes and links, SQL the names. */
@@ -88,15 +95,27 @@ const composeLetter = (
   unsubscribe: { label: invitation.unsubscribe, link: unsubscribe_url },
 });
 
+/** What a typical year yields, as the page of the claim says it first; null where nothing is published. */
+function yieldOf({ ere_per_kwh, price_per_ere_eur, fee_pct }: Letter["offer"], locale: Locale) {
+  if (ere_per_kwh === null || price_per_ere_eur === null) return null;
+  const { date_locale } = MANDATE_WORDS[locale];
+  return shownYield(estimateOf, TYPICAL_KWH, [ere_per_kwh, price_per_ere_eur, fee_pct], date_locale);
+}
+
 const composeInvitation =
   <T extends "claim" | "reminder">(template: T): Composer<T> =>
-  (letter: Contents["claim"], messages, { SERVICE_NAME }) => {
+  (letter: Contents["claim"], messages, { SERVICE_NAME }, locale) => {
     const { [template]: message, invitation } = messages;
     const { claim_url, message: words, brand } = letter;
+    const amount = yieldOf(letter.offer, locale);
     return {
       ...composeLetter(letter, messages),
       subject: message.subject(brand.name),
-      lines: [...message.lines(brand.name, SERVICE_NAME), ...(words ? [invitation.message(brand.name, words)] : [])],
+      lines: [
+        ...message.lines(brand.name, SERVICE_NAME),
+        ...(amount ? [invitation.amount(amount.about, amount.kwh)] : []),
+        ...(words ? [invitation.message(brand.name, words)] : []),
+      ],
       button: { label: message.button, link: claim_url },
       after: message.after,
       unexpected: invitation.why(brand.name),

@@ -116,6 +116,8 @@ export const nl = {
     after: "Wilt u niet meedoen? Dan hoeft u niets te doen: de aanmelding verloopt vanzelf.",
   },
   invitation: {
+    amount: (about: string, kwh: string) =>
+      `Wat het u oplevert: ${about} per jaar, bij ${kwh} kWh. Onze kosten zijn er al af. Het is een schatting.`,
     message: (partner: string, words: string) => `${partner} schrijft u: “${words}”`,
     why: (partner: string) => `U krijgt dit bericht omdat ${partner} ons uw e-mailadres gaf om u uit te nodigen.`,
     unsubscribe: "Geen berichten meer ontvangen",
@@ -346,6 +348,8 @@ export const nl = {
       lines: (amount: string, iban: string) => [
         `Wij hebben ${amount} overgemaakt naar de rekening die eindigt op ${iban}.`,
       ],
+      quarter: (quarter: number, year: string) => `het ${quarter}e kwartaal van ${year}`,
+      covers: (quarters: string, kwh: string) => `Het is voor ${quarters}: de ${kwh} die u toen laadde.`,
       after: "U hoeft niets te doen.",
     },
     payout_failed: {

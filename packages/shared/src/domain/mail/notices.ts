@@ -36,7 +36,9 @@ export type Notice =
       from: string;
       until: string;
     }
-  | { kind: "payout_paid" | "payout_failed"; amount_eur: number; iban_last4: string }
+  /** The quarters it was for, by their first day, and their kWh. */
+  | { kind: "payout_paid"; amount_eur: number; iban_last4: string; quarters: readonly string[]; kwh: number }
+  | { kind: "payout_failed"; amount_eur: number; iban_last4: string }
   /** By the CPO, through the API; or by the customer of one, on a page, by a code. A person with a claim is told by its own mail. */
   | { kind: "payout_iban_changed"; iban_last4: string; by?: "signatory"; held_until?: string };
 
@@ -149,11 +151,19 @@ function contentOf(
       };
     }
     case "payout_paid": {
-      const { subject, lines, after } = notices.payout_paid;
+      const { subject, lines, quarter, covers, after } = notices.payout_paid;
       const amount = inEuro(notice.amount_eur, locale);
+      const quarters = notice.quarters.map((first) =>
+        quarter(Math.ceil(Number(first.slice(5, 7)) / 3), first.slice(0, 4)),
+      );
+      const list = new Intl.ListFormat(MANDATE_WORDS[locale].date_locale).format(quarters);
       return {
         subject: subject(amount),
-        lines: [...lines(amount, notice.iban_last4), notices.net],
+        lines: [
+          ...lines(amount, notice.iban_last4),
+          ...(quarters.length > 0 ? [covers(list, inKwh(notice.kwh, locale))] : []),
+          notices.net,
+        ],
         button: notices.earnings,
         after,
       };

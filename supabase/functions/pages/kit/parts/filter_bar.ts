@@ -9,7 +9,8 @@ export type FilterChip = { href: string; label: string; count?: string; on: bool
 export function chipLinks(label: string, chips: readonly FilterChip[], id?: string): Html {
   return html`<nav class="chips"${id ? html` id="${id}"` : ""} aria-label="${label}">${chips.map(
     (each) =>
-      html`<a${each.kind ? html` class="${each.kind}"` : ""} href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>`,
+      html`<a${each.kind ? html` class="${each.kind}"` : ""} href="${each.href}"${each.on ? html` aria-current="page"` : ""}>${each.label}${each.count === undefined ? "" : html` <strong>${each.count}</strong>`}</a>
+`,
   )}</nav>`;
 }
 

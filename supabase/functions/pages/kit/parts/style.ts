@@ -45,6 +45,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .area h1 { margin-bottom: .75rem; }
 .filter { display: flex; flex: 1 1 24rem; flex-wrap: wrap; align-items: center; gap: 0 1rem; margin: 0 0 .35rem; }
 .top { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 2rem; }
+.top:has([open]) { display: block; }
 .found-line { margin: 0 0 .25rem; }
 .filter .line { display: flex; flex: 1 1 22rem; max-width: 42rem; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
 .find { position: relative; flex: 1 1 14rem; max-width: 34rem; }

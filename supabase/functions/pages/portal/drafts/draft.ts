@@ -23,7 +23,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
     title: draft.name ?? draft.email,
     body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
-<p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+<div class="beside"><section><p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
 ${draft.mail_failed_at && draft.mail_failed_reason && isOpen ? html`<p class="panel waits">${words.mail_failed(longDate(draft.mail_failed_at, frame.words), WORDS[frame.locale].mail_failures[draft.mail_failed_reason])}</p>` : ""}
 ${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}
@@ -37,14 +37,14 @@ ${details([
   [words.claimed, on(draft.claimed_at)],
   [words.until, draft.status === "invited" ? on(draft.expires_at) : null],
 ])}
-${isOpen ? html`<h2>${words.connection}</h2><p>${eanOf(draft, words)}</p>` : ""}
-${isOpen ? invitation(frame, one, here) : ""}
+${isOpen ? html`<h2>${words.connection}</h2><p>${eanOf(draft, words)}</p>` : ""}</section>
+<section>${isOpen ? invitation(frame, one, here) : ""}
 ${
   draft.status === "active"
     ? ""
     : html`<h2>${words.withdraw}</h2><p>${words.withdraw_what}</p>
 <p><a class="link" href="${frame.to(`/drafts/${draft.draft_id}/withdraw`, here)}">${words.withdraw_do}</a></p>`
-}
+}</section></div>
 <p><a class="link" href="${frame.to("/drafts", here)}">${words.back}</a></p>`,
   });
 }

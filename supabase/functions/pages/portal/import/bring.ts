@@ -15,10 +15,9 @@ import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
-import { type PortalFrame, signedIn } from "../request.ts";
+import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { fileOf, keep, MOST_ROWS, mayBeKept, readKept } from "./kept.ts";
-import type { Cap } from "./model.ts";
 
 const FILE = "/import";
 const ONE = "/import/customer";
@@ -60,14 +59,14 @@ const HEADERS: Record<"nl" | "en", Partial<Record<(typeof COLUMNS)[number], stri
 const headerOf = (locale: "nl" | "en", column: (typeof COLUMNS)[number]): string => HEADERS[locale][column] ?? column;
 
 export const showImportFile = signedIn(async (request) => {
-  const { who, cap } = await readKept(request);
+  const kept = await readKept(request);
   const news = request.news();
-  return request.pageOf(filePage(request.frame, who, cap, news), news);
+  return request.pageOf(filePage(request.frame, kept, news), news);
 });
 
 export const bringFile = signedIn(async (request) => {
   const { file: words, consent } = WORDS[request.locale].bring;
-  const missing: Errors = agreed(request.form) ? {} : { consent: consent.missing };
+  const missing = unanswered(request, consent.missing);
   const refuse = (message: string) => request.refuse(FILE, { file: message, ...missing });
   const file = fileOf(request);
   if (typeof file === "string") return refuse(file);
@@ -91,11 +90,40 @@ export const bringFile = signedIn(async (request) => {
     );
   if (!mayBeKept(table)) return refuse(words.errors.no_text);
   // a file that was chosen stays chosen
-  const unagreed = missing.consent ? ({ unagreed: true } as const) : {};
-  return keep(request, { source: "csv", message: null, table, ...unagreed }, rows.length);
+  const unagreed = Object.keys(missing).length > 0 ? ({ unagreed: true } as const) : {};
+  return keep(request, { source: "csv", message: null, table, ...mailOf(request.form), ...unagreed }, rows.length);
 });
 
 export const agreed = (form: Returned["typed"]): boolean => form.get("consent") === "yes";
+
+/** Who mails the customers their link, where somebody chose. */
+export const mailOf = (form: Returned["typed"]): { mail?: boolean } => {
+  const chosen = form.get("mail");
+  return chosen === "yes" || chosen === "no" ? { mail: chosen === "yes" } : {};
+};
+
+/** What was not answered before customers are looked at. */
+export function unanswered({ form, locale }: PortalRequest, consent: string): Errors {
+  return {
+    ...(mailOf(form).mail === undefined ? { mail: WORDS[locale].bring.mail.missing } : {}),
+    ...(agreed(form) ? {} : { consent }),
+  };
+}
+
+/** Chosen openly, as it was the last time; the first time nothing is. */
+export function mailRadios(frame: PortalFrame, { typed, errors }: Returned, before: boolean | null | undefined): Html {
+  const { mail: words } = WORDS[frame.locale].bring;
+  return radios({
+    id: "mail",
+    label: words.label,
+    error: errors.mail,
+    value: typed.get("mail") ?? (before == null ? null : before ? "yes" : "no"),
+    options: [
+      { value: "yes", label: words.yes, hint: words.yes_hint },
+      { value: "no", label: words.no, hint: words.no_hint },
+    ],
+  });
+}
 
 /** Asked before anything is shown: what would happen to a row also tells who is known already. */
 export function consentTick(frame: PortalFrame, { typed, errors }: Returned, who: "all" | "one" | "invited"): Html {
@@ -123,7 +151,11 @@ export const downloadCsvTemplate = signedIn(async (request) => {
   return csvFile(request, "klanten", toCsv("nl", [COLUMNS.map((column) => headerOf("nl", column))]));
 });
 
-function filePage(frame: PortalFrame, who: Who, cap: Cap, news: Returned): Html {
+function filePage(
+  frame: PortalFrame,
+  { who, cap, mailed_before }: Awaited<ReturnType<typeof readKept>>,
+  news: Returned,
+): Html {
   const { errors } = news;
   const { bring: words } = WORDS[frame.locale];
   return portalPage(frame, FILE, who, {
@@ -141,6 +173,7 @@ ${errors.file ? html`<p class="wrong" id="file-error">${errors.file}</p>` : ""}
 <input type="file" id="file" name="file" accept=".xlsx,.csv,text/csv,${XLSX}" required aria-describedby="file-hint${errors.file ? " file-error" : ""}"${errors.file ? html` aria-invalid="true"` : ""}>
 </div>
 <p class="quiet">${words.file.kept}</p>
+${mailRadios(frame, news, mailed_before)}
 ${consentTick(frame, news, "all")}
 <div class="actions"><button class="button">${words.file.submit}</button></div>
 </form></section>
@@ -175,15 +208,15 @@ const FIELDS = [
 ] as const;
 
 export const showImportOne = signedIn(async (request) => {
-  const { who } = await readKept(request);
+  const { who, mailed_before } = await readKept(request);
   const news = request.news();
-  return request.pageOf(onePage(request.frame, who, news), news);
+  return request.pageOf(onePage(request.frame, who, mailed_before, news), news);
 });
 
 export const bringOne = signedIn(async (request) => {
   const { one, consent } = WORDS[request.locale].bring;
   const { wrong: messages } = one;
-  const missing: Errors = agreed(request.form) ? {} : { consent: consent.missing_one };
+  const missing = unanswered(request, consent.missing_one);
   const row: RawRow = Object.fromEntries(FIELDS.map((field) => [field, (request.form.get(field) ?? "").trim()]));
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
   const [read] = await readRows(request.environment, { rows: [row], source: "csv" });
@@ -191,11 +224,11 @@ export const bringOne = signedIn(async (request) => {
     request.refuse(ONE, { [column]: messages[column as keyof typeof messages] ?? messages.other, ...missing });
   if (read?.wrong) return refuse(read.wrong.column);
   if (read?.reason === "missing_kvk") return refuse("kvk");
-  if (missing.consent) return request.refuse(ONE, missing);
-  return keep(request, { source: "csv", message: null, rows: [row] }, 1);
+  if (Object.keys(missing).length > 0) return request.refuse(ONE, missing);
+  return keep(request, { source: "csv", message: null, rows: [row], ...mailOf(request.form) }, 1);
 });
 
-function onePage(frame: PortalFrame, who: Who, news: Returned): Html {
+function onePage(frame: PortalFrame, who: Who, mailed_before: boolean | null, news: Returned): Html {
   const { typed, errors } = news;
   const { one: words } = WORDS[frame.locale].bring;
   const input = (
@@ -233,6 +266,7 @@ ${input("kvk", { hint: words.kvk_hint })}
 <div class="pair">${input("toevoeging")}${input("plaats")}</div>
 ${input("ean", { hint: words.ean_hint })}
 ${input("external_ref")}
+${mailRadios(frame, news, mailed_before)}
 ${consentTick(frame, news, "one")}
 <div class="actions"><button class="button">${words.submit}</button></div>
 </form>`,

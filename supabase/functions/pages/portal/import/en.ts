@@ -124,6 +124,14 @@ export const en: ImportWords = {
       message: "Use at most 1,000 ordinary characters",
     },
   },
+  mail: {
+    label: "Who sends the customers their link?",
+    yes: "We mail them",
+    yes_hint: "Each customer gets a mail with their own link, and up to three reminders.",
+    no: "You send the links yourself",
+    no_hint: "After signing up you get a link for each customer. We can still mail them then.",
+    missing: "Choose who sends the customers their link",
+  },
   consent: {
     all: (service) => `Every customer in this file agreed to their details being shared with ${ended(service)}`,
     one: (service) => `This customer agreed to their details being shared with ${ended(service)}`,
@@ -131,7 +139,7 @@ export const en: ImportWords = {
     missing: "Confirm that everyone agreed",
     missing_one: "Confirm that the customer agreed",
     missing_file: "Confirm that every customer agreed",
-    title: "One more confirmation",
+    title: "We need to know this first",
     file_kept: (rows) => `Your file is still here (rows: ${rows}). You need not choose it again.`,
   },
   gone: {
@@ -164,8 +172,8 @@ export const en: ImportWords = {
     back: "Choose another file",
   },
   confirm: {
-    send_invite: "Mail these customers their personal link",
-    send_invite_hint: "If you leave this empty, you get the links to send yourself.",
+    mailed: "We mail them their personal link.",
+    not_mailed: "We mail nobody: you get the links to send yourself.",
     submit: (added) => `Sign up ${added} customers`,
     submit_one: "Sign up 1 customer",
     invite: (added) => `Invite ${added} people`,
@@ -177,6 +185,8 @@ export const en: ImportWords = {
     submit: "Continue",
   },
   done: {
+    mail: (count) => `Mail these ${count} customers now`,
+    mail_one: "Mail this customer now",
     title: "Your customers are signed up",
     title_none: "Nobody was signed up",
     sum: (added, rows) =>

@@ -8,7 +8,15 @@ import {
   showImportInvite,
   showImportOne,
 } from "./bring.ts";
-import { agreeImport, chooseColumns, confirmImport, downloadBad, downloadImport, showImport } from "./look.ts";
+import {
+  agreeImport,
+  chooseColumns,
+  confirmImport,
+  downloadBad,
+  downloadImport,
+  mailImport,
+  showImport,
+} from "./look.ts";
 
 /** What the pages do on which a partner brings customers, and their forms. */
 export const handlers = {
@@ -24,6 +32,7 @@ export const handlers = {
   agreeImport,
   chooseColumns,
   confirmImport,
+  mailImport,
   downloadBad,
   downloadImport,
 };

@@ -19,7 +19,9 @@ export const MOST_ROWS = MAX_ROWS;
 export type Brought = {
   source: "csv" | "invite";
   message: string | null;
-} & ({ table: Table; chosen?: (string | null)[]; unagreed?: true } | { rows: RawRow[] }); // `unagreed`: nothing of it is shown before they confirm that its customers agreed
+  /** Whether we mail the customers, as somebody chose before they looked; whom a list of addresses names is always mailed. */
+  mail?: boolean;
+} & ({ table: Table; chosen?: (string | null)[]; unagreed?: true } | { rows: RawRow[] }); // `unagreed`: nothing of it is shown before they confirm that its customers agreed, and say who mails
 
 export type Kept = {
   id: string;
@@ -72,14 +74,16 @@ export function openKept<What>(
 }
 
 /** What is kept under the id in the path, with its rows read; null where it is somebody else's, or no longer kept. */
-export async function readKept(request: PortalRequest): Promise<{ who: Who; cap: Cap; kept: Kept | null }> {
+export async function readKept(
+  request: PortalRequest,
+): Promise<{ who: Who; cap: Cap; mailed_before: boolean | null; kept: Kept | null }> {
   const { environment } = request;
   const asked = request.c.req.param("id") ?? "";
   const id = isId(asked) ? asked : null;
   const answer = await request.own("read_portal_import", { id, links: claimLinks(environment) });
-  const { who, cap, import: found } = answer;
+  const { who, cap, mailed_before, import: found } = answer;
   const brought = id && found && openKept<Brought>(request, id, "source", found.sealed);
-  if (!brought) return { who, cap, kept: null };
+  if (!brought) return { who, cap, mailed_before, kept: null };
   const customers = await customersIn(brought);
   const { readRows } = await import("#shared/domain/import/import_rows.ts");
   const read = await readRows(environment, { ...customers, source: brought.source });
@@ -89,7 +93,8 @@ export async function readKept(request: PortalRequest): Promise<{ who: Who; cap:
       .map(({ email, place }): [string | null, number] => [email, place])
       .toReversed(),
   );
-  return { who, cap, kept: { id, brought, customers, read, firstRows, state: found.state, outcomes: found.outcomes } };
+  const kept = { id, brought, customers, read, firstRows, state: found.state, outcomes: found.outcomes };
+  return { who, cap, mailed_before, kept };
 }
 
 async function customersIn(brought: Brought): Promise<Customers> {

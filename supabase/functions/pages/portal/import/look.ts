@@ -2,6 +2,7 @@ import { ended } from "#shared/values/sentence.ts";
 import { icon } from "../../kit/parts/icons.ts";
 // What somebody brought, row by row: what would happen, the confirmation, and what then happened.
 
+import { claimLinks } from "#shared/domain/claim/links.ts";
 import { MAX_ROWS } from "#shared/domain/import/model.ts";
 import type { DraftRow } from "#shared/domain/import/rows.ts";
 import type { Customers } from "#shared/domain/import/table.ts";
@@ -14,13 +15,13 @@ import { bottomBar } from "../../kit/parts/bottom_bar.ts";
 import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
+import { doButton, inNumbers, type TableCell } from "../../kit/signed_in_views.ts";
 import { type Kind, kindLinks, type RowsQuery, rowsAsked, rowTable } from "../file_rows.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
-import { agreed, COLUMNS, consentTick } from "./bring.ts";
+import { agreed, COLUMNS, consentTick, mailOf, mailRadios, unanswered } from "./bring.ts";
 import { type Kept, keep, readKept } from "./kept.ts";
 import type { Cap, State, Verdict } from "./model.ts";
 
@@ -28,12 +29,12 @@ import type { Cap, State, Verdict } from "./model.ts";
 const CONFIRM_MS = 15_000;
 
 export const showImport = signedIn(async (request) => {
-  const { who, cap, kept } = await readKept(request);
+  const { who, cap, mailed_before, kept } = await readKept(request);
   if (!kept) return gone(request, who);
   const news = request.news();
   const asked = rowsAsked(request);
   if (kept.state.send_invite !== null) return request.page(donePage(request.frame, who, kept, asked));
-  if (isUnagreed(kept)) return request.page(consentPage(request.frame, who, kept, news), 422);
+  if (isUnagreed(kept)) return request.page(consentPage(request.frame, who, kept, mailed_before, news), 422);
   if (lacksEmail(kept)) return request.page(mappingPage(request.frame, who, kept, news));
   return request.pageOf(lookPage(request.frame, who, cap, kept, await wouldBe(request, kept), asked, news), news);
 });
@@ -55,15 +56,18 @@ async function wouldBe(request: PortalRequest, { id, brought, read, outcomes }: 
 const lacksEmail = ({ brought, customers }: Kept): boolean =>
   "table" in brought && !customers.columns.some(({ column }) => column === "email");
 
+const mails = ({ source, mail }: Kept["brought"]): boolean => source === "invite" || mail === true;
+
 const isUnagreed = ({ brought }: Kept): boolean => "unagreed" in brought;
 
 /** Takes the confirmation that was forgotten when the file was chosen, and shows what would happen. */
 export const agreeImport = signedIn(async (request) => {
   const { who, kept } = await readKept(request);
   if (!kept || !("table" in kept.brought)) return gone(request, who);
-  if (!agreed(request.form)) return request.go(`/import/${kept.id}`);
+  const missing = unanswered(request, WORDS[request.locale].bring.consent.missing_file);
+  if (Object.keys(missing).length > 0) return request.refuse(`/import/${kept.id}`, missing);
   const { unagreed: _confirmed, ...brought } = kept.brought;
-  return keep(request, brought, kept.brought.table.rows.length);
+  return keep(request, { ...brought, ...mailOf(request.form) }, kept.brought.table.rows.length);
 });
 
 /** Reads the same file by other columns: it is kept once more, and looked at afresh. */
@@ -84,9 +88,8 @@ export const confirmImport = signedIn(async (request) => {
   if (isUnagreed(kept) || lacksEmail(kept)) return request.go(`/import/${kept.id}`);
   const { id, brought, read } = kept;
   const page = `/import/${id}`;
-  const invites = brought.source === "invite";
   let state: State = kept.state;
-  const wished = invites || request.form.get("send_invite") === "yes";
+  const wished = mails(brought);
   const { importInput } = await import("#shared/domain/import/import_rows.ts");
   const deadline = Date.now() + CONFIRM_MS;
   // each stretch is a transaction that runs once, so a second click continues where the first one is
@@ -104,6 +107,14 @@ export const confirmImport = signedIn(async (request) => {
     state = answer;
   }
   return request.go(page);
+});
+
+/** Everybody of an import in which nobody was mailed is mailed after all. */
+export const mailImport = signedIn(async (request) => {
+  const { who, kept } = await readKept(request);
+  if (!kept) return gone(request, who);
+  await request.own("invite_import", { id: kept.id, links: claimLinks(request.environment) });
+  return request.go(`/import/${kept.id}`);
 });
 
 export const downloadImport = signedIn(async (request) => {
@@ -239,7 +250,7 @@ ${encodingOf(frame, kept)}
 ${columns(frame, kept, typed, choose)}
 ${rowTable(frame, rowsOf(frame, kept, verdicts), asked, words.table.what, (verdict) => oneRow(frame, kept, verdict))}
 <p class="apart"><a class="link" href="${frame.to("/import")}">${words.look.back}</a></p>
-${added > 0 ? confirmForm(frame, kept, added, typed) : choose ? "" : html`<p>${words.look.none_would}</p>`}`,
+${added > 0 ? confirmForm(frame, kept, added) : choose ? "" : html`<p>${words.look.none_would}</p>`}`,
   });
 }
 
@@ -327,16 +338,28 @@ ${bottomBar("", html`<button class="button${first ? "" : " second"}">${words.loo
 }
 
 /** A file that was brought without the confirmation that its customers agreed: nothing of it is shown before. */
-function consentPage(frame: PortalFrame, who: Who, { id, brought }: Kept, { typed }: Returned): Html {
-  const { consent: words, file, look } = WORDS[frame.locale].bring;
+function consentPage(
+  frame: PortalFrame,
+  who: Who,
+  { id, brought }: Kept,
+  mailed_before: boolean | null,
+  { typed }: Returned,
+): Html {
+  const { consent: words, file, look, mail } = WORDS[frame.locale].bring;
   const rows = "table" in brought ? brought.table.rows.length : 0;
-  const news = { typed, errors: agreed(typed) ? {} : { consent: words.missing_file } };
+  const chosen = brought.mail ?? mailOf(typed).mail;
+  const errors = {
+    ...(chosen === undefined ? { mail: mail.missing } : {}),
+    ...(agreed(typed) ? {} : { consent: words.missing_file }),
+  };
+  const news = { typed, errors };
   return portalPage(frame, "/import", who, {
     title: words.title,
     errors: news.errors,
     body: html`<p>${words.file_kept(inNumbers(frame, rows))}</p>
 <form method="post" action="${frame.to(`/import/${id}/consent`)}" novalidate>
 ${formToken(frame.form_token)}
+${mailRadios(frame, news, chosen ?? mailed_before)}
 ${consentTick(frame, news, "all")}
 <div class="actions"><button class="button">${file.submit}</button></div>
 </form>
@@ -369,19 +392,14 @@ ${verdict.reason ? html`<strong>${label}</strong>` : label}${notes.map((note) =>
   ];
 }
 
-function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number, typed: URLSearchParams): Html {
+function confirmForm(frame: PortalFrame, { id, brought }: Kept, added: number): Html {
   const { confirm: words } = WORDS[frame.locale].bring;
   const invites = brought.source === "invite";
   const count = inNumbers(frame, added);
   const [one, many] = invites ? [words.invite_one, words.invite(count)] : [words.submit_one, words.submit(count)];
   return html`<form class="confirm" method="post" action="${frame.to(`/import/${id}`)}" novalidate>
 ${formToken(frame.form_token)}
-${
-  invites
-    ? ""
-    : html`<div class="tick"><label for="send_invite"><input type="checkbox" id="send_invite" name="send_invite" value="yes"${typed.get("send_invite") ? html` checked` : ""} aria-describedby="send_invite-hint"><span>${words.send_invite}</span></label>
-<p class="hint under" id="send_invite-hint">${words.send_invite_hint}</p></div>`
-}
+${invites ? "" : html`<p>${mails(brought) ? words.mailed : words.not_mailed}</p>`}
 <div class="actions"><button class="button">${added === 1 ? one : many}</button></div>
 </form>`;
 }
@@ -407,6 +425,7 @@ ${formToken(frame.form_token)}
 </form>`
     : ""
 }
+${going || state.send_invite ? "" : mailAll(frame, id, outcomes.filter(({ claim_url }) => claim_url).length)}
 ${kindLinks(frame, rowsOf(frame, kept, outcomes), asked)}
 ${toMend(frame, kept, outcomes)}
 <p class="save"><a class="link" href="${frame.to(`/import/${id}/result.csv`)}">${icon("csv")} ${words.done.download}</a></p>
@@ -414,4 +433,16 @@ ${rowTable(frame, rowsOf(frame, kept, outcomes), asked, words.table.what, (verdi
 <p class="quiet">${words.done.until}</p>
 <p><a class="link" href="${frame.to("/import")}">${words.done.more}</a></p>`,
   });
+}
+
+/** A button that mails all who have only their link so far. */
+function mailAll(frame: PortalFrame, id: string, waiting: number): Html {
+  const { done: words } = WORDS[frame.locale].bring;
+  if (waiting === 0) return html``;
+  return doButton(
+    frame,
+    `/import/${id}/mail`,
+    {},
+    waiting === 1 ? words.mail_one : words.mail(inNumbers(frame, waiting)),
+  );
 }

@@ -32,6 +32,7 @@ export const ANSWERS = {
   read_portal_import: z.object({
     who: Who,
     cap: Cap,
+    mailed_before: z.boolean().nullable(),
     import: z.object({ sealed: Sealed, state: State, outcomes: z.array(Verdict).or(OfUpload) }).nullable(),
   }),
   look_at_import: z.array(
@@ -40,6 +41,7 @@ export const ANSWERS = {
       z.object({ row: z.number(), reason: z.enum(COUNTERS) }),
     ]),
   ),
+  invite_import: z.object({ ok: z.literal(true) }),
   /** All is null where it is kept no more. */
   import_stretch: z.union([State, z.object({ row_count: z.null(), rows_done: z.null(), send_invite: z.null() })]),
 };

@@ -128,6 +128,14 @@ export const nl = {
       message: "Gebruik hoogstens 1000 gewone tekens",
     },
   },
+  mail: {
+    label: "Wie stuurt de klanten hun link?",
+    yes: "Wij mailen ze",
+    yes_hint: "Elke klant krijgt een mail met de eigen link, en wie niets doet krijgt nog drie herinneringen.",
+    no: "U stuurt de links zelf",
+    no_hint: "Na het aanmelden krijgt u van elke klant een link. Wij kunnen ze daarna alsnog mailen.",
+    missing: "Kies wie de klanten hun link stuurt",
+  },
   consent: {
     all: (service: string) =>
       `Elke klant in dit bestand heeft toestemming gegeven om zijn of haar gegevens met ${service} te delen.`,
@@ -137,7 +145,7 @@ export const nl = {
     missing: "Bevestig dat iedereen toestemming heeft gegeven",
     missing_one: "Bevestig dat de klant toestemming heeft gegeven",
     missing_file: "Bevestig dat elke klant toestemming heeft gegeven",
-    title: "Nog één bevestiging",
+    title: "Dit willen wij nog van u weten",
     file_kept: (rows: string) => `Uw bestand is er nog (regels: ${rows}). U hoeft het niet opnieuw te kiezen.`,
   },
   gone: {
@@ -171,8 +179,8 @@ export const nl = {
     back: "Ander bestand kiezen",
   },
   confirm: {
-    send_invite: "Mail deze klanten hun persoonlijke link",
-    send_invite_hint: "Laat u dit leeg, dan krijgt u de links om ze zelf te sturen.",
+    mailed: "Wij mailen hun persoonlijke link.",
+    not_mailed: "Wij mailen niemand: u krijgt de links om ze zelf te sturen.",
     submit: (added: string) => `Meld ${added} klanten aan`,
     submit_one: "Meld 1 klant aan",
     invite: (added: string) => `Nodig ${added} mensen uit`,
@@ -184,6 +192,8 @@ export const nl = {
     submit: "Ga verder",
   },
   done: {
+    mail: (count: string) => `Mail deze ${count} klanten alsnog`,
+    mail_one: "Mail deze klant alsnog",
     title: "Uw klanten zijn aangemeld",
     title_none: "Er is niemand aangemeld",
     sum: (added: string, rows: string) =>

@@ -116,7 +116,7 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
   return settingPage(frame, who, {
     title: client.name,
     body: html`${newsOf(typed.get("news") === "replaced" ? words.replaced : undefined)}${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
-<h2>${words.details}</h2>
+<div class="beside"><section><h2>${words.details}</h2>
 <dl>
 <div><dt>${words.client_id}</dt><dd>${secretBox(client.client_id)}</dd></div>
 <div><dt>${words.created}</dt><dd>${longMoment(client.created_at, frame.words)}</dd></div>
@@ -127,9 +127,9 @@ ${client.disabled_at ? html`<div><dt>${words.off}</dt><dd>${longMoment(client.di
 ${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${codes(client.missing_scopes)}</dd></div>` : ""}
 </dl>
 <p>${words.ask}</p>
-${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}
-<h2>${words.webhooks}</h2>
-${webhooks.length === 0 ? html`<p>${words.no_webhooks}</p>` : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}
+${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}</section>
+<section><h2>${words.webhooks}</h2>
+${webhooks.length === 0 ? html`<p>${words.no_webhooks}</p>` : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
 <h2 id="accounts">${words.table}</h2>
 ${
   accounts.length === 0

@@ -3,25 +3,51 @@ import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { numberOf } from "../drafts/number.ts";
+import { lineIn } from "../line.ts";
 import type { Change, Log } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
-import { type PortalFrame, signedIn } from "../request.ts";
+import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { countOf, pagesOf, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/log";
 const LIMIT = 50;
+const BY = ["person", "key", "operator"] as const;
 /** Changes that a file is written from in one go. */
 const STRETCH = 1000;
 
 export const showLog = signedIn(async (request) => {
   const page = request.pageAsked;
-  const log = await request.own("read_portal_log", { skip: (page - 1) * LIMIT, limit: LIMIT });
-  if (page > 1 && log.changes.length === 0) return request.go(PAGE);
-  return request.page(logPage(request.frame, log, page));
+  const asked = askedOf(request);
+  const log = await request.own("read_portal_log", {
+    ...asked,
+    ...(asked.q ? { actions: actionsOf(request, asked.q) } : {}),
+    skip: (page - 1) * LIMIT,
+    limit: LIMIT,
+  });
+  if (page > 1 && log.changes.length === 0) return request.go(PAGE, asked);
+  return request.page(logPage(request.frame, log, asked, page));
 });
+
+/** Who did it, and what is looked for. */
+type Asked = { by?: Change["by"]; q?: string };
+
+function askedOf({ c }: PortalRequest): Asked {
+  const by = BY.find((each) => each === c.req.query("by"));
+  const q = lineIn(c.req.query("q"));
+  return { ...(by ? { by } : {}), ...(q ? { q } : {}) };
+}
+
+/** The kinds of change whose words have what is looked for. */
+function actionsOf({ locale }: PortalRequest, q: string): string[] {
+  const { actions } = WORDS[locale].settings.log;
+  return Object.entries(actions).flatMap(([action, words]) =>
+    words.toLowerCase().includes(q.toLowerCase()) ? [action] : [],
+  );
+}
 
 export const downloadLog = signedIn(async (request) => {
   const { frame, locale } = request;
@@ -37,24 +63,52 @@ export const downloadLog = signedIn(async (request) => {
   );
 });
 
-function logPage(frame: PortalFrame, { who, total, changes, before: next }: Log, page: number): Html {
+function logPage(frame: PortalFrame, { who, counts, changes, before: next }: Log, asked: Asked, page: number): Html {
   const { settings, bring } = WORDS[frame.locale];
   const words = settings.log;
   const from = (page - 1) * LIMIT;
+  const all = BY.reduce((sum, by) => sum + (counts?.[by] ?? 0), 0);
+  const total = asked.by ? (counts?.[asked.by] ?? 0) : all;
+  const filtered = Object.keys(asked).length > 0;
+  const { by: chosen, ...others } = asked;
+  const choose = (by: Asked["by"], label: string, count: number) => ({
+    href: frame.to(PAGE, { ...others, ...(by ? { by } : {}) }),
+    label,
+    count: countOf(frame, count),
+    on: by === chosen,
+  });
   return settingPage(frame, who, {
     title: words.title,
-    body: html`<p>${words.what}</p>
-${
-  changes.length === 0
-    ? html`<p>${words.none}</p>`
-    : html`<p class="quiet" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total ?? 0))}</p>
-<ul class="pages">${changes.map(
-        (change) =>
-          html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,
-      )}</ul>`
-}
-${pageLinks(bring.table, pagesOf(page, LIMIT, total ?? 0, next !== null), (to) => frame.to(PAGE, { page: String(to) }))}
-${changes.length > 0 ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}.csv`)}">${icon("csv")} ${words.download}</a></p>` : ""}`,
+    body: html`${
+      changes.length === 0 && !filtered
+        ? ""
+        : html`<div class="top">${chipLinks(
+            words.who,
+            [choose(undefined, words.all, all), ...BY.map((by) => choose(by, words.chips[by], counts?.[by] ?? 0))],
+            "chips",
+          )}
+${filterBar({
+  action: frame.to(PAGE).split("?")[0] ?? "",
+  kept: { lang: frame.locale, by: chosen },
+  label: words.search,
+  hint: words.search_hint,
+  value: asked.q ?? "",
+  submit: words.search,
+  clear: filtered ? { href: frame.to(PAGE), label: words.clear } : undefined,
+})}</div>`
+    }
+<div id="found">${
+      changes.length === 0
+        ? html`<p role="status">${filtered ? words.nothing : words.none}</p>`
+        : html`<p class="quiet found-line" role="status">${rangeOf(frame, from, changes.length, countOf(frame, total))}</p>
+<ul class="pages log">${changes.map(
+            (change) =>
+              html`<li>${whatOf(frame, change)}<small>${longMoment(change.at, frame.words)}, ${byWhom(frame, change)}</small></li>`,
+          )}</ul>`
+    }
+${pageLinks(bring.table, pagesOf(page, LIMIT, total, next !== null), (to) => frame.to(PAGE, { ...asked, page: String(to) }))}</div>
+${changes.length > 0 ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}.csv`)}">${icon("csv")} ${words.download}</a></p>` : ""}
+<p class="quiet">${words.what}</p>`,
   });
 }
 

@@ -1,4 +1,7 @@
-import type { readNumber } from "#shared/values/typed_number.ts";
+import type { readNumber } from "./typed_number.ts";
+
+/** About what an electric car charges at home in a year; the customer puts their own number in its place. */
+export const TYPICAL_KWH = 2500;
 
 // The script of the pages runs these too: each function uses nothing from outside itself but its arguments.
 
