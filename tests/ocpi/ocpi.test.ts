@@ -650,7 +650,7 @@ describe("§1 a platform sends CDRs", () => {
       [cdr("x", made, { start_date_time: "\ud800" }), 200, 2001, /^start_date_time: /],
       ["{", 400, 2001, /JSON/],
       ["", 400, 2001, /JSON/],
-      [" ".repeat(257 * 1024), 413, 2000, /larger/],
+      [" ".repeat(257 * 1024), 413, 2000, /256 KiB at most/],
       [`${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`, 400, 2001, /50 levels/],
     ] as const) {
       const answer = await push(made.token, body);
