@@ -80,7 +80,12 @@ describe("§4.1 a file of months", () => {
 
     // nobody else's, and no customers; nor are customers such a file
     expect((await stranger(portal(world, page))).status).toBe(404);
-    const kept = await upload("naam;email\r\nJan Jansen;jan@example.nl", { consent: "yes" }, ask, "/import");
+    const kept = await upload(
+      "naam;email\r\nJan Jansen;jan@example.nl",
+      { consent: "yes", mail: "no" },
+      ask,
+      "/import",
+    );
     const customers = kept.location?.split("/import")[1]?.split("?")[0];
     expect((await ask(portal(world, `/import${customers}`))).status).toBe(200);
     for (const typed of [page.replace("/uploads", "/import"), `/uploads${customers}`]) {

@@ -98,13 +98,18 @@ test("§8 attack: 3,000 charges that one charger began today do not hold the job
         where h.id = $1 returning *)
      insert into core.charging_sessions (partner_id, charger_id, id, owner_id, source, external_id, started_at, busy_from, wh, status, received_at)
      select b.partner_id, b.charger_id, private.session_id(b.charger_id, 'ocpp', '1.6:' || b.id), b.owner_id, 'ocpp',
-            '1.6:' || b.id, b.first_at, b.first_at, 0, 'charging', b.created_at from began b`,
+            '1.6:' || b.id, b.first_at, b.first_at, 0, 'active', b.created_at from began b`,
     await addOldCharger(),
   );
   const givenUp = async () => (await world.row("select private.give_up_charges() as n")).n;
   const begun = performance.now();
   expect(await givenUp()).toBe(0);
   expect(performance.now() - begun).toBeLessThan(2000);
-  await world.row("update core.ocpp_transactions set created_at = created_at - interval '2 days'");
+  await world.row(
+    "update core.ocpp_transactions set (created_at, first_at) = (created_at - interval '2 days', first_at - interval '2 days')",
+  );
+  await world.row(
+    "update core.charging_sessions set (received_at, started_at) = (received_at - interval '2 days', started_at - interval '2 days')",
+  );
   expect(await givenUp()).toBe(2999);
 });
