@@ -13496,13 +13496,16 @@ begin
 end $$;
 
 -- Marks a line as paid that failed here, and that the bank booked all the same. Its money leaves the balances a second
--- time. Refused if another payment has it already.
+-- time. Refused if it came back, or another payment has it already.
 create function private.unfail_line(line core.payout_lines) returns void
 language plpgsql
 as $$
 declare
   ledger record;
 begin
+  -- of what the bank paid twice one may have come back
+  perform private.refuse_if('payout_came_back',
+    line.returned and (line.booked_again is null or line.surplus_on is not null), json_build_object('line', line.id));
   perform private.refuse_if('payout_paid_again', line.unfailed_at is not null or exists (
     select from core.payout_parts p
       join core.payout_parts o on o.ledger_partner_id = p.ledger_partner_id and o.payee_id = p.payee_id

@@ -216,6 +216,8 @@ describe("contract §3 payout answer", () => {
       ["already", "already", "already", "already"],
     );
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+    // both payments came back
+    expect((await world.anna(["payout", "settle", "--booked", end])).err).toMatch(/came back/);
   });
 
   test("attack: of what was booked twice one return is the surplus, also in one file with the bookings; the other is a return", async () => {
@@ -251,6 +253,21 @@ describe("contract §3 payout answer", () => {
       ["already", "booked_twice", "surplus_before", "failed"],
     ]);
     expect(await world.balances("customer")).toEqual({ [String(second?.account_id)]: 40 });
+  });
+
+  test("attack: what the bank sent back is not taken as paid by hand, unless it paid it twice", async () => {
+    const [customer] = await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    const end = bare(String(line?.line_id));
+    await answer(world.anna, entryOf(end, "80.00"));
+    await both(back({ line: end, amount: "80.00", reason: "AM04" }));
+    const take = ["payout", "settle", "--booked", end];
+    expect((await world.anna(take)).err).toMatch(/came back, so its money is payable again/);
+    expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+    expect((await answer(world.anna, entryOf(end, "80.00", { day: "2026-08-18" }))).outcomes).toEqual(["booked_twice"]);
+    expect((await world.anna(take)).json).toMatchObject({ changed: true, paid: 1 });
+    await world.agrees();
   });
 
   test("attack: both payments that came back on one day, in two files, are named, and the second is told by hand", async () => {
@@ -360,7 +377,7 @@ describe("contract §3 payout answer", () => {
     const [, done] = await both(back({ line: bare(line), amount: "80.00", reason: "AC04" }));
     expect(done?.outcomes).toEqual(["failed"]);
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
-    expect((await world.anna(take)).err).toMatch(/taken back once before/);
+    expect((await world.anna(take)).err).toMatch(/came back, so/);
   });
 
   test("attack: a batch is not exported once an IBAN of it was changed or barred after it was prepared", async () => {

@@ -213,6 +213,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   payout_paid_again: ({ line }) =>
     `Another payment has the money of line ${line}, or it was taken back once before. If that payment is not exported ` +
     "run payout cancel for its batch first; else the payee has both, so ask for one of them back.",
+  payout_came_back: ({ line }) =>
+    `A file of the bank says that line ${line} came back, so its money is payable again; nothing was changed.`,
   ledger_disagrees: ({ partner_slug, check, first }) =>
     `The books of ${partner_slug} do not agree (${check}: ${first}), so nothing in them is deleted; see ledger check.`,
   audit_disagrees: ({ partner_slug, log, fault, row }) =>
