@@ -344,6 +344,19 @@ describe("contract §3 payout answer", () => {
     );
   });
 
+  test("attack: who reported one line of a payee does not release it through another", async () => {
+    const [customer] = await world.sold([100]);
+    const first = await world.exported();
+    await world.sell(customer as never, 50, "2026-05");
+    const second = await world.exported();
+    const [[one], [two]] = [await world.linesOf(first.batch_id), await world.linesOf(second.batch_id)];
+    await both(back({ line: bare(String(two?.line_id)), amount: "40.00", reason: "AC04" }));
+    await world.anna(["payout", "settle", "--failed", String(one?.line_id), "--reason", "AC04"]);
+    const release = ["payout", "release", String(customer?.account_id), "--reason", "x"];
+    expect((await world.anna(release)).err).toMatch(/operator_anna reported[\s\S]*somebody else has to release/);
+    expect((await world.bram(release)).json).toMatchObject({ changed: true });
+  });
+
   test("attack: a batch whose lines all failed, and that the bank booked all the same, is named", async () => {
     await world.sold([100, 50]);
     const { batch_id } = await world.exported();

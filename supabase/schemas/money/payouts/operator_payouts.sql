@@ -458,6 +458,7 @@ language plpgsql security definer
 as $$
 declare
   reason  constant text := private.operator_reason(input ->> 'reason');
+  login   text;
   line    core.payout_lines;
   other   core.payout_lines;
   changed boolean;
@@ -472,10 +473,14 @@ begin
   perform private.refuse_if('nothing_to_release', not found, json_build_object('payee', input ->> 'payee'));
   changed := line.released_at is null;
   if changed then
-    perform private.refuse_if('second_person_releases', line.failed_by = private.operator_login(),
-                              json_build_object('login', line.failed_by));
-    perform private.set_tenant(line.partner_id);
+    login := private.operator_login();
     -- all failed lines of the payee, because the operator names the payee, not a line
+    perform private.refuse_if('second_person_releases', exists (
+      select from core.payout_lines l
+       where l.partner_id = line.partner_id and l.payee_id = line.payee_id
+         and l.failed_effect in ('account', 'holder') and l.released_at is null and l.failed_by = login),
+      json_build_object('login', login));
+    perform private.set_tenant(line.partner_id);
     for other in
       update core.payout_lines l set released_at = private.now(), released_reason = reason
        where l.partner_id = line.partner_id and l.payee_id = line.payee_id
