@@ -14353,6 +14353,9 @@ begin
             private.refuse_if('payout_line_not_failed', line.status in ('pending', 'cancelled'),
                               json_build_object('line', named));
     continue when line.status = 'paid';
+    perform private.refuse_if('second_person_releases',
+      line.failed_by = login and line.released_at is null and line.failed_effect in ('account', 'holder'),
+      json_build_object('login', login));
     perform private.unfail_line(line);
     paid := paid + 1;
   end loop;

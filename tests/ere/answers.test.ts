@@ -411,6 +411,9 @@ describe("contract §3 payout answer", () => {
     await world.anna(["payout", "settle", batch_id, "--failed", String(line?.line_id), "--reason", "AC04"]);
     const release = ["payout", "release", String(customer?.account_id), "--reason", "the bank was in error"];
     expect((await world.anna(release)).err).toMatch(/somebody else/);
+    // nor by saying that it was paid all the same
+    const take = ["payout", "settle", "--booked", String(line?.line_id)];
+    expect((await world.anna(take)).err).toMatch(/somebody else/);
     expect((await world.bram(release)).json).toMatchObject({ changed: true });
   });
 

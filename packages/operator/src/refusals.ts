@@ -189,7 +189,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   payout_had_before: () =>
     "AM05 and DUPL say that the bank had the same order before, and pays that one. Nothing was changed; payout answer reads " +
     "from camt.053 or camt.054 what it paid.",
-  second_person_releases: ({ login }) => `${login} reported that it failed, so somebody else has to release it.`,
+  second_person_releases: ({ login }) =>
+    `${login} reported that it failed, so somebody else has to release it, or take it back.`,
   payout_stale: ({ batch, lines }) =>
     `Since batch ${batch} was prepared the IBAN of these lines was changed or barred: ${lines}. ` +
     "Run payout cancel, then payout prepare.",
