@@ -13532,7 +13532,7 @@ begin
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
-  perform private.pay_lines(array[line]),
+  perform private.pay_lines(array[line], line.booked_on),
           private.set_tenant(line.partner_id),
           private.audit('payout.unfailed', line.payee_id, jsonb_build_object('line', line.id));
   perform private.set_tenant(null);
@@ -13862,7 +13862,8 @@ begin
          surplus_on = coalesce(l.surplus_on, w.surplus_on),
          -- of two people's reading
          returned = l.returned or l.status = 'failed' and w.returned
-    from (select u.line, min(u.day) filter (where u.what = 'paid' and u.outcome in ('paid', 'already')) as booked_on,
+    from (select u.line, min(u.day) filter (where u.what = 'paid' and u.outcome in ('paid', 'already',
+                                                                                    'failed_before')) as booked_on,
                  max(u.day) filter (where u.outcome = 'booked_twice') as booked_again,
                  min(u.day) filter (where u.outcome = 'surplus') as surplus_on,
                  bool_or(u.returned and u.outcome = 'already') as returned
@@ -13899,8 +13900,11 @@ begin
       word.outcome := 'paid';
     end if;
     update core.payout_lines l set booked_on = word.day
-     where word.outcome in ('paid', 'already') and l.batch_id = batch.id and l.booked_on is null
-       and l.partner_id = any (array(select p.id from core.partners p)) and (l.status = 'paid' or l.returned);
+     where l.batch_id = batch.id and l.booked_on is null
+       and l.partner_id = any (array(select p.id from core.partners p))
+       and (word.outcome in ('paid', 'already') and (l.status = 'paid' or l.returned)
+            -- the sum of all its lines
+            or word.outcome = 'failed_before' and word.amount = (select sum(a.amount) from unnest(lines) a));
     seen := seen || batch.id;
     words[word.place] := word;
   end loop;

@@ -484,6 +484,34 @@ describe("contract §3 payout answer", () => {
     }
   });
 
+  test("contract §3 what failed here by mistake keeps the day on which the bank booked it, whichever was first", async () => {
+    const customers = await world.sold([100, 50, 25]);
+    await world.freeze("2026-12-30T12:00:00Z");
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const [paid = "", refused = "", whole = ""] = customers.map(
+      (customer) => lines.find(({ payee }) => payee === customer.account_id)?.line_id,
+    );
+    await world.freeze("2027-01-04T09:00:00Z");
+    const debit = (line: string, amount: string, day = "2026-12-31") => entryOf(bare(line), amount, { day });
+    expect((await answer(world.anna, debit(paid, "80.00"))).outcomes).toEqual(["paid"]);
+    await world.anna(["payout", "settle", "--failed", paid, refused, whole, "--reason", "AC04"]);
+    expect((await answer(world.anna, debit(refused, "40.00"))).outcomes).toEqual(["failed_before"]);
+    const all = camt(MESSAGE, [bankEntry(MESSAGE, { amount: "140.00", batch: bare(batch_id), day: "2026-12-31" })]);
+    expect((await answer(world.anna, all)).outcomes).toEqual(["failed_before"]);
+    expect((await world.bram(["payout", "settle", "--booked", paid, refused, whole])).json).toMatchObject({ paid: 3 });
+    const { days } = await world.row("select array_agg(private.iso(paid_at)) as days from core.payout_lines");
+    expect(days).toEqual(Array(3).fill("2026-12-31T11:00:00Z"));
+    for (const [line, amount] of [
+      [paid, "80.00"],
+      [refused, "40.00"],
+      [whole, "20.00"],
+    ] as const)
+      expect((await answer(world.anna, debit(line, amount, "2027-01-03"))).outcomes).toEqual(["booked_twice"]);
+    await world.anna(["payout", "settle", "--failed", paid, "--reason", "AC04"]);
+    expect((await world.bram(["payout", "settle", "--booked", paid])).err).toMatch(/taken back once before/);
+  });
+
   test("contract §3 a line that was refused first, and is a debit and a credit in the statement, counts in the sum", async () => {
     const [customer] = await world.sold([100, 50]);
     const { batch_id } = await world.exported();

@@ -247,7 +247,7 @@ begin
   loop
     perform private.post(ledger.partner_id, ledger.postings);
   end loop;
-  perform private.pay_lines(array[line]),
+  perform private.pay_lines(array[line], line.booked_on),
           private.set_tenant(line.partner_id),
           private.audit('payout.unfailed', line.payee_id, jsonb_build_object('line', line.id));
   perform private.set_tenant(null);
