@@ -13562,7 +13562,9 @@ declare
                        'until', private.working_day(greatest(private.today(), pays_on - 1), 3)) else '{}' end;
 begin
   insert into core.notices (partner_id, account_id, owner_id, kind, cause, details)
-  select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id,
+  select l.partner_id, l.account_id, l.owner_id, notify_payments.kind, notify_payments.kind || ':' || l.id
+             -- what failed by mistake is told again
+             || case when l.unfailed_at is null then '' else ':again' end,
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
            || case when notify_payments.kind = 'payout_paid' then (
                 select to_jsonb(f) from private.paid_for(l.partner_id, l.account_id, l.id, null) f) else '{}' end

@@ -391,6 +391,8 @@ describe("contract §3 payout answer", () => {
     expect(done?.outcomes).toEqual(["failed"]);
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
     expect((await world.anna(take)).err).toMatch(/came back, so/);
+    // of each failure
+    expect(await notices("payout_failed")).toEqual(Array(2).fill(customer?.account_id));
   });
 
   test("attack: a batch is not exported once an IBAN of it was changed or barred after it was prepared", async () => {
