@@ -13887,7 +13887,7 @@ begin
       update core.payout_lines l set booked_again = coalesce(l.booked_again, word.day)
        where l.batch_id = batch.id and l.partner_id = any (array(select p.id from core.partners p))
          and l.booked_on is not null;
-    elsif batch.status = 'rejected' then
+    elsif batch.status = 'rejected' and not exists (select from unnest(lines) l where l.status = 'paid') then
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')

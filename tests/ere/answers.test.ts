@@ -542,6 +542,16 @@ describe("contract §3 payout answer", () => {
     expect(await world.balances("customer")).toEqual(owed);
     expect(await notices("payout_failed")).toEqual([]);
     expect((await answer(world.anna, reject(batch_id))).outcomes).toEqual(["already"]);
+    // unless the bank booked it all the same, of which one line is told first
+    const all = (await world.linesOf(batch_id)).map(({ line_id }) => line_id);
+    for (const [line, outcome] of [
+      [all[0], "failed_before"],
+      [all[1], "already"],
+    ]) {
+      expect((await world.anna(["payout", "settle", "--booked", String(line)])).json).toMatchObject({ paid: 1 });
+      expect((await answer(world.anna, booked("120.00", batch_id))).outcomes).toEqual([outcome]);
+    }
+    await world.sold([100, 50]);
     const next = await world.exported();
     expect(next.batch_id).not.toBe(batch_id);
     expect(next.xml).not.toBe(xml);
