@@ -13726,6 +13726,23 @@ begin
   return 'rejected';
 end $$;
 
+-- Settles those of these batches of which no line waits for the bank any more; details say by what.
+create function private.settle_done(batches uuid[], details jsonb) returns void
+language plpgsql
+as $$
+declare
+  batch core.payout_batches;
+begin
+  for batch in
+    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
+     where b.status = 'exported' and b.id = any (batches)
+       and not exists (select from core.payout_lines l where l.batch_id = b.id and l.status = 'pending')
+    returning *
+  loop
+    perform private.audit('payout.settled', batch.id, details);
+  end loop;
+end $$;
+
 -- Takes back what one person said of a batch and no second one repeated: that its file was refused, or that lines came
 -- back. Returns whether anything waited. The batch is locked.
 create function private.forget_asked(batch uuid) returns boolean
@@ -13943,19 +13960,11 @@ begin
     words[word.place] := word;
   end loop;
   perform private.set_tenant(null);
-  -- nothing of these batches is open any more
-  for batch in
-    update core.payout_batches b set status = 'settled', settled_by = session_user, settled_at = private.now()
-     where b.status = 'exported' and b.id = any (array(
-             select w.batch from unnest(words) w where w.batch is not null
-             union select l.batch_id
-                     from unnest(private.lines_by_id(array(select w.line from unnest(words) w
-                                                            where w.line is not null))) l))
-       and not exists (select from core.payout_lines l where l.batch_id = b.id and l.status = 'pending')
-    returning *
-  loop
-    perform private.audit('payout.settled', batch.id, jsonb_build_object('file', input ->> 'sha256'));
-  end loop;
+  perform private.settle_done(array(
+    select w.batch from unnest(words) w where w.batch is not null
+    union select l.batch_id
+            from unnest(private.lines_by_id(array(select w.line from unnest(words) w where w.line is not null))) l),
+    jsonb_build_object('file', input ->> 'sha256'));
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
@@ -14311,6 +14320,7 @@ declare
   state  text;
   effect text;
   login  text;
+  touched uuid[] := '{}';
   paid   int := 0;
   lost   int := 0;
   asked  int := 0;
@@ -14342,6 +14352,7 @@ begin
     select b.status into state from core.payout_batches b where b.id = line.batch_id;
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
+    touched := touched || line.batch_id;
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
     if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
@@ -14371,6 +14382,7 @@ begin
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
   end if;
+  perform private.settle_done(touched, jsonb_build_object('failed', lost));
   return json_build_object(
     'changed', paid + lost + asked > 0, 'paid', paid, 'failed', lost, 'waits', waits,
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,

@@ -352,6 +352,10 @@ describe("contract §3 payout answer", () => {
     const [[one], [two]] = [await world.linesOf(first.batch_id), await world.linesOf(second.batch_id)];
     await both(back({ line: bare(String(two?.line_id)), amount: "40.00", reason: "AC04" }));
     await world.anna(["payout", "settle", "--failed", String(one?.line_id), "--reason", "AC04"]);
+    // no line of it waits for the bank any more
+    expect(await world.row("select status from core.payout_batches where id = $1", first.batch_id)).toEqual({
+      status: "settled",
+    });
     const release = ["payout", "release", String(customer?.account_id), "--reason", "x"];
     expect((await world.anna(release)).err).toMatch(/operator_anna reported[\s\S]*somebody else has to release/);
     expect((await world.bram(release)).json).toMatchObject({ changed: true });

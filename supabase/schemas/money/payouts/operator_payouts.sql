@@ -289,6 +289,7 @@ declare
   state  text;
   effect text;
   login  text;
+  touched uuid[] := '{}';
   paid   int := 0;
   lost   int := 0;
   asked  int := 0;
@@ -320,6 +321,7 @@ begin
     select b.status into state from core.payout_batches b where b.id = line.batch_id;
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
+    touched := touched || line.batch_id;
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
     if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
@@ -349,6 +351,7 @@ begin
      where b.id = batch.id returning * into batch;
     perform private.audit('payout.settled', batch.id, jsonb_build_object('paid', paid));
   end if;
+  perform private.settle_done(touched, jsonb_build_object('failed', lost));
   return json_build_object(
     'changed', paid + lost + asked > 0, 'paid', paid, 'failed', lost, 'waits', waits,
     'batch', case when batch.id is not null then private.payout_batch_row(batch) end,
