@@ -14327,6 +14327,10 @@ declare
   waits  int := 0;
 begin
   perform private.refuse_if('nothing_to_settle', input ->> 'batch' is null and cardinality(failed || booked) = 0);
+  foreach named in array failed loop
+    perform private.refuse_if('payout_line_in_both', private.line_id_of(named) = any (array(
+      select private.line_id_of(b) from unnest(booked) b)), json_build_object('line', named));
+  end loop;
   perform private.act_as_operator(input), private.lock('payouts');
   if input ->> 'batch' is not null then
     batch := private.payout_batch_named(input);

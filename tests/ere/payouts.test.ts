@@ -654,6 +654,8 @@ describe("contract §3 payout settle, release", () => {
     await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);
     await done(world.anna, ["payout", "export", batch.batch_id, "--out", join(world.folder, "x")]);
     const unknown = "0b0d1e00-0000-4000-8000-000000000000";
+    const twice = ["--failed", line?.line_id ?? "", "--booked", String(line?.line_id).replaceAll("-", "")];
+    await refused(world.anna, ["payout", "settle", ...twice], "is in both --failed and --booked");
     await refused(
       world.anna,
       ["payout", "settle", "--failed", line?.line_id ?? "", unknown],

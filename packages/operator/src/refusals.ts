@@ -210,6 +210,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   vat_rate_in_use: ({ valid_from }) =>
     `Invoices were issued on or after ${valid_from}, so that rate cannot change; a new rate must begin on a later day.`,
   nothing_to_settle: () => "Name the batch that was paid, or the lines that failed with --failed.",
+  payout_line_in_both: ({ line }) => `Line ${line} is in both --failed and --booked; say one of them.`,
   payout_line_not_failed: ({ line }) => `Line ${line} did not fail here, so there is nothing to take back.`,
   payout_paid_again: ({ line }) =>
     `Another payment has the money of line ${line}, or it was taken back once before. If that payment is not exported ` +
