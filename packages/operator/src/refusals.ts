@@ -209,7 +209,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "A rate of VAT is a percentage from 0 to 100 with at most two decimals after a point (5.5), from a day that is written 2027-01-01.",
   vat_rate_in_use: ({ valid_from }) =>
     `Invoices were issued on or after ${valid_from}, so that rate cannot change; a new rate must begin on a later day.`,
-  nothing_to_settle: () => "Name the batch that was paid, or the lines that failed with --failed.",
+  nothing_to_settle: () =>
+    "Name the batch that was paid, the lines that failed with --failed, or those that were paid all the same with --booked.",
   payout_line_in_both: ({ line }) => `Line ${line} is in both --failed and --booked; say one of them.`,
   payout_line_not_failed: ({ line }) => `Line ${line} did not fail here, so there is nothing to take back.`,
   payout_paid_again: ({ line }) =>
