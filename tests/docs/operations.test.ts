@@ -173,6 +173,13 @@ describe("metrics and alerts", () => {
     },
   );
 
+  test("an alert that takes a new counter whole says nothing after a gap, when each counter is new", () => {
+    const whole = alerts.filter(({ expr }) => /unless ere_\w+ offset/.test(expr));
+    expect(whole.map(({ alert }) => alert)).toEqual(["FunctionFails"]);
+    for (const { expr } of whole)
+      expect(expr).toMatch(/\(ere_\w+\{.*\} unless (ere_\w+ offset \w+)\s+and on \(\) count\(\1\)\)/);
+  });
+
   test.each(alerts)("the alert $alert says how urgent it is, what is wrong, and where its runbook is", (rule) => {
     const { alert, labels, annotations } = rule;
     expect(["critical", "warning"]).toContain(labels.severity);
