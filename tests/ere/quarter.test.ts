@@ -149,7 +149,9 @@ test("contract §8 quarter names one command where several partners wait for the
     "operator -- sale record 2026-Q2 --partner west --ere 3 --price <euro> --buyer <name> --reference <reference>",
   ]);
   expect(shown).toMatch(/Cannot be paid\n.*\n.*iban_failed/);
-  expect(shown).toContain("Below the minimum: 60 payees, € 75.00 in all.");
+  expect(shown).toContain(
+    "Below the minimum: 60 payees, € 75.00 in all. It waits for more; payout prepare --minimum 0 pays who can be paid now.",
+  );
 });
 
 test("contract §8 quarter names a booking by its id where a quarter has several, and shows months that cannot be booked", async () => {

@@ -135,7 +135,7 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
     ...(small.length > 0
       ? [
           `Below the minimum: ${count(small.length, "payee")}, ${euro(sumOf(small))} in all. It waits for more; ` +
-            "payout prepare --minimum 0 pays it now.",
+            "payout prepare --minimum 0 pays who can be paid now.",
         ]
       : []),
     ...named(
