@@ -281,6 +281,12 @@ describe("contract §3 payout answer", () => {
       credit(id).replace("</TxDtls>", "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls>");
     expect((await answer(world.anna, returned("B2"))).outcomes).toEqual(["surplus"]);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["surplus_before"]);
+    // an account that was paid is not wrong
+    const { out } = await operate(["payout", "answer", "--file", join(world.folder, `bank-${files}.xml`)], {
+      OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
+      PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+    });
+    expect(out).toMatch(/payout settle --failed --reason MS03/);
     await world.anna(["payout", "settle", "--failed", end, "--reason", "AC04"]);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["already"]);
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });

@@ -116,7 +116,7 @@ const OUTCOMES: Record<string, string> = {
   booked_before: "booked_before: refused by the bank, but it was booked; ask the bank, nothing changed",
   surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
   surplus_before:
-    "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed",
+    "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
   names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
 };
 
