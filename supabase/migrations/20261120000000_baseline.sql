@@ -13692,7 +13692,10 @@ create type private.bank_word as (
 -- The lines that these ids name, whatever tenant they belong to.
 create function private.lines_by_id(ids uuid[]) returns core.payout_lines[]
 language sql stable
-as $$ select array(select l from core.payout_lines l where l.id = any (ids)) $$;
+as $$
+  select array(select l from core.payout_lines l
+                where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ids))
+$$;
 
 -- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
 -- rejected, waits, already, or why not. reason may be that it had the file before. The batch is locked.

@@ -141,7 +141,7 @@ const FILLED = [
     "charging_sessions",
     "delivered_months",
   ],
-  ...["deliveries", "mail_outbox", "drafts", "audit_log_2026"],
+  ...["deliveries", "mail_outbox", "drafts", "audit_log_2026", "payout_lines"],
 ];
 
 const cpo = () => ({
@@ -274,6 +274,12 @@ test("whom the operator finds, by whatever was typed, and what waits or failed",
     const { whole } = await planOf(`select ${call}($1)`, input);
     expect([call, input, whole]).toEqual([call, input, []]);
   }
+});
+
+test("the payments that a file of the bank names, across tenants", async () => {
+  const { whole, asked } = await planOf("select private.lines_by_id(array[$1::uuid])", await idOf("line"));
+  expect(whole).toEqual([]);
+  expect(asked).toContain("payout_lines_pkey by partner_id, id");
 });
 
 test("the history of one thing in the audit log, over its years", async () => {
