@@ -297,7 +297,7 @@ declare
   tenant      uuid;
   postings    private.posting[];
 begin
-  -- we owe these customers nothing, and may delete all of their rows; nothing can come that would settle what they owe
+  -- we owe these customers nothing, and may delete all of their rows; what they owe is written off
   gone := array(
     select a from core.accounts a
      where a.created_at < private.dutch_midnight(border)
