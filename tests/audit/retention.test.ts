@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sealIban } from "#shared/values/iban.ts";
 import { createPayoutWorld, type PayoutWorld } from "../ere/payout_world.ts";
 import { addChargingPerson } from "../ere/person.ts";
+import { ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { rowCounts } from "../harness/world.ts";
 
 let world: PayoutWorld;
@@ -429,4 +430,56 @@ test("contract §3 after a deletion somebody who deletes more is found out", asy
   );
   const { code, json } = await world.run("audit verify");
   expect([code, json.wrong[0].fault]).toEqual([1, "deleted"]);
+});
+
+test("contract §3 the files and the CDRs of what is kept are kept with it", async () => {
+  const other = await createPayoutWorld();
+  try {
+    const { id: partner, client } = other.partnerA;
+    await other.freeze("2027-02-15T12:00:00Z");
+    const customer = await other.customer({ "2027-01": 10 });
+    const charger = { account_id: customer.account_id, ...MID_CHARGER, serial_number: "1" };
+    const { charger_id } = (await other.post("/v1/chargers", charger, await client.token())).body;
+    const times = { started_at: "2027-02-10T10:00:00Z", ended_at: "2027-02-10T12:00:00Z" };
+    await ingest(other, { charger_id, source: "ocpi", external_id: "NL-TNM:TAKEN", ...times, wh: 5000 });
+    // they came in the year before; of each kind one brought nothing
+    for (const file of ["months", "sessions", "nothing"])
+      await other.row(
+        `insert into core.uploads (partner_id, owner_id, id, sha256, said, kind, file_name, rows, columns, read, counts, results, created_at)
+         values ($1, $2, md5($3)::uuid, '', '{}', 'months', $3, 1, '[]', '{}', '{}', '[]', '2026-12-31')`,
+        ...[partner, client.id, file],
+      );
+    await other.row("update core.deliveries set upload_id = md5('months')::uuid");
+    await other.row(
+      `insert into core.charging_evidence (partner_id, charger_id, session_id, owner_id, source, external_id, upload_id, document_sha256, received_at)
+       select partner_id, charger_id, id, owner_id, source, external_id, md5('sessions')::uuid, '', private.now() from core.charging_sessions`,
+    );
+    await other.row(
+      "insert into core.ocpi_connections (partner_id, owner_id, status) values ($1, $2, 'disabled')",
+      ...[partner, client.id],
+    );
+    for (const [cdr, status, credit_of] of [
+      ["TAKEN", "credited", null],
+      ["CREDIT", "credit", "TAKEN"],
+      ["EMPTY", "nothing", null],
+    ])
+      await other.row(
+        `insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, credit_of, document_sha256, received_at)
+         values ($1, $2, 'NL-TNM', $3, '', $4, $5, '', '2026-12-31')`,
+        ...[partner, client.id, cdr, status, credit_of],
+      );
+    const kept = async (at: string) => {
+      await other.freeze(at);
+      await chain(other);
+      await other.done("retention run --yes");
+      return other.row(
+        `select (select array_agg(file_name order by file_name) from core.uploads) as files,
+                (select array_agg(cdr_id order by cdr_id) from core.ocpi_cdrs) as cdrs`,
+      );
+    };
+    expect(await kept("2033-01-01T12:00:00Z")).toEqual({ files: ["months", "sessions"], cdrs: ["CREDIT", "TAKEN"] });
+    expect(await kept("2034-01-01T12:00:00Z")).toEqual({ files: null, cdrs: null });
+  } finally {
+    await other.close();
+  }
 });

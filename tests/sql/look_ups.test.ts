@@ -68,7 +68,12 @@ async function fill(partner: Partner): Promise<void> {
     [
       "charging_sessions",
       "owner_id, id, charger_id, connection_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at",
-      `$2, ${id("session")}, ${id("charger")}, ${id("connection")}, 'ocpp', 'x', '2026-02-01T10:00:00Z', '2026-02-01T10:00:00Z', '2026-02-01T11:00:00Z', 5000, 'completed', now()`,
+      `$2, ${id("session")}, ${id("charger")}, ${id("connection")}, 'ocpp', 'x' || n, '2026-02-01T10:00:00Z', '2026-02-01T10:00:00Z', '2026-02-01T11:00:00Z', 5000, 'completed', now()`,
+    ],
+    [
+      "charging_evidence",
+      "owner_id, charger_id, session_id, source, external_id, document_sha256",
+      `$2, ${id("charger")}, ${id("session")}, 'ocpp', 'x', ''`,
     ],
     [
       "delivered_months",
@@ -139,6 +144,7 @@ const FILLED = [
     "ean_checks",
     "chargers",
     "charging_sessions",
+    "charging_evidence",
     "delivered_months",
   ],
   ...["deliveries", "mail_outbox", "drafts", "audit_log_2026", "payout_lines"],
@@ -208,7 +214,7 @@ test("a charging session that is new, and one that is corrected", async () => {
     ended_at: "2026-02-01T11:00:00Z",
   };
   const sessions = [
-    { ...session, external_id: "x", wh: 4000 },
+    { ...session, external_id: "x7", wh: 4000 },
     { ...session, external_id: "y", wh: 4000, started_at: "2026-02-01T12:00:00Z", ended_at: "2026-02-01T13:00:00Z" },
   ];
   const { whole, asked } = await planOf(
@@ -273,6 +279,30 @@ test("whom the operator finds, by whatever was typed, and what waits or failed",
   ] as const) {
     const { whole } = await planOf(`select ${call}($1)`, input);
     expect([call, input, whole]).toEqual([call, input, []]);
+  }
+});
+
+test("whether what came of a file, or of a CDR, is kept", async () => {
+  const { id, client: owner } = world.partnerA;
+  await world.row(
+    "insert into core.uploads (partner_id, owner_id, sha256, said, kind, rows, columns, read, counts, results, created_at) values ($1, $2, '', '{}', 'months', 1, '[]', '{}', '{}', '[]', '2020-01-01')",
+    ...[id, owner.id],
+  );
+  await world.row(
+    "insert into core.ocpi_connections (partner_id, owner_id, status) values ($1, $2, 'disabled')",
+    ...[id, owner.id],
+  );
+  await world.row(
+    "insert into core.ocpi_cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document_sha256, received_at) values ($1, $2, 'NL-TNM', 'X', '', 'nothing', '', '2020-01-01')",
+    ...[id, owner.id],
+  );
+  for (const [kind, index] of [
+    ["uploads", "deliveries_upload by partner_id, upload_id"],
+    ["uploads", "charging_evidence_upload by partner_id, upload_id"],
+    ["ocpi_cdrs", "charging_sessions_external_id by external_id"],
+  ]) {
+    const { whole, asked } = await planOf("select private.delete_due($1, '2027-01-01', 10)", kind);
+    expect({ kind, whole, asked }).toEqual({ kind, whole: [], asked: expect.arrayContaining([index]) });
   }
 });
 

@@ -32,6 +32,8 @@ comment on column core.deliveries.upload_id is 'The file (core.uploads); null fo
 comment on column core.deliveries.replaced is
   'Each total that it replaced; null if none. Part of the row: rows of their own, with indexes and keys, cost a batch '
   'a sixth of its time. core.replaced_months shows one a row.';
+-- serves: whether an upload is kept
+create index deliveries_upload on core.deliveries (partner_id, upload_id) where upload_id is not null;
 select private.enable_tenant_policy('core.deliveries', 'select, insert');
 
 create table core.delivered_months (

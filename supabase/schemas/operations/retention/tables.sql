@@ -32,9 +32,15 @@ select * from (values
   (15, 'mail_counts', 'mail_counts', 'd.day < private.today()'),
   -- a full bucket is the same as none
   (16, 'rate_limits', 'rate_limit_state', 'd.full_at < private.now()'),
-  (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)'),
+  (17, 'uploads', 'uploads', 'd.created_at < private.dutch_midnight(:border)
+     and not exists (select from core.deliveries v where v.partner_id = d.partner_id and v.upload_id = d.id)
+     and not exists (select from core.charging_evidence e where e.partner_id = d.partner_id and e.upload_id = d.id)'),
   (18, 'parked', 'parked_charging', $$d.received_at < private.now() - interval '400 days' order by d.received_at$$),
-  (19, 'ocpi_cdrs', 'ocpi_cdrs', 'd.received_at < private.dutch_midnight(:border)')) as deletion (step, kind,
+  -- the evidence of such a session has no words of its own
+  (19, 'ocpi_cdrs', 'ocpi_cdrs', $$d.received_at < private.dutch_midnight(:border)
+     and not exists (select from core.charging_sessions s where s.partner_id = d.partner_id
+                     and s.external_id = d.party || ':' || coalesce(d.credit_of, d.cdr_id) and s.source = 'ocpi'
+                     and s.owner_id = d.owner_id)$$)) as deletion (step, kind,
       of_table, due);
 comment on view core.deletions is
   'Which rows we delete one by one. due is a condition on rows d of a table of core; rows from before the day :border '

@@ -77,6 +77,8 @@ comment on column core.charging_evidence.sent_sha256 is
 comment on column core.charging_evidence.end_from is 'Where the end comes from if no message told it: values, clock.';
 -- serves: the tellings of a session
 create index charging_evidence_session on core.charging_evidence (session_id);
+-- serves: whether an upload is kept
+create index charging_evidence_upload on core.charging_evidence (partner_id, upload_id) where upload_id is not null;
 select private.enable_tenant_policy('core.charging_evidence', 'select, insert');
 
 create table core.evidence_limits (
