@@ -14409,9 +14409,9 @@ begin
 end $$;
 comment on function ops.payout_settle(jsonb) is
   'What the bank did: {batch?, failed?: [line], booked?: [line], reason?} to {changed, paid, failed, waits, batch, '
-  'lines}. booked are lines that failed here by mistake: they are paid, if no other payment has their money. The '
-  'failed lines go back to the balances; if nothing is barred they wait until a second login repeats it, and the '
-  'batch with them. Every other line of the batch is paid.';
+  'lines}. booked are lines that failed here by mistake: they are paid, if no other payment has their money and they '
+  'did not come back. The failed lines go back to the balances; if nothing is barred they wait until a second login '
+  'repeats it, and the batch with them. Every other line of the batch is paid.';
 
 create function ops.payout_cancel(input jsonb) returns json
 language plpgsql security definer
