@@ -13719,9 +13719,11 @@ begin
     return 'already';
   elsif batch.status not in ('exported', 'settled') then
     return 'not_exported';
-  elsif exists (select from core.payout_lines l where l.batch_id = batch.id and l.status = 'paid')
-        or batch.status = 'settled' then
+  elsif exists (select from core.payout_lines l
+                 where l.batch_id = batch.id and (l.status = 'paid' or l.returned or l.booked_on is not null)) then
     return 'booked_before';
+  elsif batch.status = 'settled' then
+    return 'already';  -- each of its lines failed
   elsif batch.reject_asked_by is null then
     update core.payout_batches b set reject_asked_by = login where b.id = batch.id;
     perform private.set_tenant(null), private.audit('payout.reject_asked', batch.id);
@@ -13752,7 +13754,7 @@ begin
        and not exists (select from core.payout_lines l where l.batch_id = b.id and l.status = 'pending')
     returning *
   loop
-    perform private.audit('payout.settled', batch.id, details);
+    perform private.set_tenant(null), private.audit('payout.settled', batch.id, details);
   end loop;
 end $$;
 

@@ -362,6 +362,7 @@ describe("contract §3 payout answer", () => {
     expect(await world.row("select status from core.payout_batches where id = $1", first.batch_id)).toEqual({
       status: "settled",
     });
+    expect((await answer(world.bram, reject(first.batch_id))).outcomes).toEqual(["already"]);
     const release = ["payout", "release", String(customer?.account_id), "--reason", "x"];
     expect((await world.anna(release)).err).toMatch(/operator_anna reported[\s\S]*somebody else has to release/);
     expect((await world.bram(release)).json).toMatchObject({ changed: true });
