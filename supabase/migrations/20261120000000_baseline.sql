@@ -2514,6 +2514,7 @@ create table core.ocpi_connections (
   pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
+  pull_refused            jsonb,
   left_from               timestamptz,
   left_names              bigint,
   pull_due_at             timestamptz,
@@ -2553,10 +2554,12 @@ comment on column core.ocpi_connections.registration_token_hash is
 comment on column core.ocpi_connections.taken is
   'CDRs that were new; refused: answered with 2001. last_refusal says why, without values.';
 comment on column core.ocpi_connections.pulled_to is
-  'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and '
-  'is at pull_offset.';
+  'Up to where their CDRs were read, but those of a party that was refused. A pass reads from 48 hours before it, or '
+  'from pull_from, to pull_until, and is at pull_offset.';
 comment on column core.ocpi_connections.pull_party is
   'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
+comment on column core.ocpi_connections.pull_refused is
+  'What the platform refused in this pass: {reason, saw} of the first party, and how many parties.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
 comment on column core.ocpi_connections.left_from is
   'Since when CDRs were left with the platform, because their charger is unknown and there was no room to park them. '
@@ -26186,6 +26189,7 @@ begin
          pull_until = case when input ? 'from' then null else c.pull_until end,
              pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
          pull_party = case when input ? 'from' then null else c.pull_party end,
+         pull_refused = case when not input ? 'from' then c.pull_refused end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
@@ -26288,6 +26292,7 @@ begin
                                                                   'key_id', l.their_token_key_id),
            -- a hub that is named as the receiver answers for all behind it
            'plain_token', l.plain_token, 'parties', l.hubs || l.parties || l.added_parties, 'party', l.pull_party,
+           'refused', l.pull_refused,
            'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset',
                l.pull_offset)), '[]') into pulls
     from leased l;
@@ -26310,7 +26315,7 @@ language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
   'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, '
-  'their_token, plain_token, parties, party, date_from, date_to, offset}].';
+  'their_token, plain_token, parties, party, refused, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
 
 -- The connection of a lease, locked, and the transaction narrowed to its client; null if another worker has it by now.
@@ -26384,7 +26389,7 @@ begin
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
-      pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_refused = nullif(input -> 'refused', 'null'),
       pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
@@ -26392,8 +26397,8 @@ begin
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to {leased, stale, '
-  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, refused, offset} to '
+  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -26418,7 +26423,8 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error text := left(input ->> 'error', 200);
+  error text := left(coalesce(input ->> 'error', link.pull_refused ->> 'reason'), 200);
+  saw   constant text := left(coalesce(input ->> 'saw', link.pull_refused ->> 'saw'), 300);
   again boolean;
   warn  boolean;
 begin
@@ -26442,16 +26448,17 @@ begin
          pull_until = case when whole then null else c.pull_until end,
          pull_party = case when whole then null else c.pull_party end,
          pull_offset = case when whole then 0 else c.pull_offset end,
+         pull_refused = case when not whole then c.pull_refused end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
-         pull_due_at = case when error <> 'parked_limit' and not whole then private.now() + interval '15 minutes'
+         pull_due_at = case when input ->> 'error' is not null and not whole then private.now() + interval '15 minutes'
                             when again or not whole or c.pull_until < private.now() - interval '1 hour'
                             then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
-             last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,
+             last_error = error, last_error_detail = case when error is not null then saw end,
          warned = error is not null and (c.warned or warn)
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -26528,7 +26535,8 @@ begin
              their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_party = null, pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null,
+         pull_party = null, pull_offset = 0, pull_pages = 0, pull_refused = null, pull_lease_id = null,
+             pull_lease_until = null,
          failing_since = null, last_error = null, last_error_detail = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;

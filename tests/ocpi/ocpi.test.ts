@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { serve } from "#shared/http/serve.ts";
 import { writeBundle } from "../../packages/tools/src/bundle.ts";
@@ -1082,13 +1082,54 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await pull()).toMatchObject({ failed: 1 });
     expect(await month(several)).toEqual({ kwh: 20, sessions: 2 });
     const link = await linkOf(several);
+    const told = { failing_since: new Date(NOW), last_error_detail: link.last_error_detail };
     expect(link).toMatchObject({
       last_error: "http_404",
-      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ The other parties were read\.$/),
+      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ Other parties were read\.$/),
       failing_since: new Date(NOW),
       pulled_to: new Date(NOW),
     });
     expect(link.pull_due_at.getTime()).toBeGreaterThan(Date.parse(NOW) + 5 * 3_600_000);
+    // a turn that ends at the next party remembers the refusal, and so does the pass
+    await operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    const time = vi.spyOn(Date, "now");
+    await pull(undefined, (name) => {
+      if (name === "take_pulled_cdrs") time.mockReturnValue(Number.MAX_SAFE_INTEGER);
+    });
+    time.mockRestore();
+    expect(await linkOf(several)).toMatchObject({ pull_party: "NL-TNM", last_error: "http_404", ...told });
+    await pull();
+    expect(await linkOf(several)).toMatchObject({ pull_party: null, last_error: "http_404", ...told });
+    // the next pass begins anew
+    platform.state.faults.delete("404_of_OTH");
+    await operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    await pull();
+    expect(await linkOf(several)).toMatchObject({ last_error: null, failing_since: null, pull_refused: null });
+  });
+
+  test("field C6 where every party is refused nothing was read, however many turns", async () => {
+    platform.state.roles = ["OTH", "TNM"].map((party_id) => ({ ...platform.state.roles[0], party_id })) as never;
+    const several = await registered();
+    platform.state.faults = new Set<Fault>(["404_of_OTH", "404_of_TNM"]);
+    await world.row("update core.ocpi_connections set pull_due_at = null");
+    for (const turn of [1, 2, 3]) {
+      await operator(`ocpi pull --client ${several.client.client_id}`);
+      expect(await pull(), `turn ${turn}`).toMatchObject({ failed: 1 });
+      expect(await linkOf(several)).toMatchObject({ last_error: "http_404", pulled_to: null, pull_refused: null });
+    }
+  });
+
+  test("field C6 a refusal in the middle of a list is none of its party", async () => {
+    platform.state.roles = ["TNM", "OTH"].map((party_id) => ({ ...platform.state.roles[0], party_id })) as never;
+    const several = await registered();
+    platform.state.cdrs = many(5);
+    platform.state.faults = new Set<Fault>(["one_party", "403_in_middle"]);
+    await world.row("update core.ocpi_connections set pull_due_at = null");
+    for (const turn of [1, 2]) {
+      await operator(`ocpi pull --client ${several.client.client_id} ${turn === 1 ? "--from 2026-03-05" : ""}`.trim());
+      expect(await pull(), `turn ${turn}`).toMatchObject({ failed: 1 });
+      expect(await linkOf(several)).toMatchObject({ last_error: "http_403", pulled_to: null, pull_party: "NL-TNM" });
+    }
   });
 
   test("field C2 a hub is asked for all behind it", async () => {

@@ -37,6 +37,8 @@ export type Fault =
   | "no_data"
   | "one_party"
   | "404_of_OTH"
+  | "404_of_TNM"
+  | "403_in_middle"
   | "wants_routing"
   | "slash"
   | "slash_elsewhere"
@@ -163,7 +165,8 @@ export async function startPlatform() {
       await state.beforePage?.(offset);
       const [from, to] = ["date_from", "date_to"].map((name) => Date.parse(searchParams.get(name) ?? "") || 0);
       const wanted = asked.at(-1)?.route.split(" ")[1];
-      if (has("404_of_OTH") && wanted === "NL-OTH") return void response.writeHead(404).end();
+      if (has(`404_of_${wanted?.slice(3)}` as Fault)) return void response.writeHead(404).end();
+      if (has("403_in_middle") && offset > 0) return void response.writeHead(403).end();
       const chosen = state.cdrs.filter(({ last_updated, country_code, party_id }) => {
         if (has("one_party") && wanted !== `${country_code}-${party_id}`) return false;
         const at = Date.parse(last_updated);
