@@ -1189,13 +1189,25 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
     expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW) });
     expect(pages().slice(0, 2)).toEqual(["5", "0"]);
-    // once: where it never says how many there are, it may refuse for another reason
-    platform.state.faults = new Set(["400_at_end", "no_total", "no_link"]);
-    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
-    await world.row("update core.ocpi_connections set pull_offset = 5 where owner_id = $1", made.client.id);
-    expect(await pull()).toMatchObject({ failed: 1 });
-    expect(await linkOf(made)).toMatchObject({ last_error: "http_400" });
   });
+
+  test.each<[count: number, fault: Fault, offset: number, last_error: string | null]>([
+    [5, "400_at_end", 5, null],
+    // a full page before it: it may refuse for another reason
+    [4, "400_at_end", 4, "http_400"],
+    [4, "416_at_end", 4, null],
+    [5, "416_at_end", 6, "http_416"],
+  ])(
+    "where it never says how many there are, %i CDRs with %s are read again from offset %i: %s",
+    async (count, fault, offset, last_error) => {
+      platform.state.cdrs = many(count);
+      platform.state.faults = new Set([fault, "no_total", "no_link"]);
+      await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+      await world.row("update core.ocpi_connections set pull_offset = $2 where owner_id = $1", made.client.id, offset);
+      expect(await pull()).toMatchObject({ failed: last_error ? 1 : 0 });
+      expect(await linkOf(made)).toMatchObject({ last_error, pulled_to: last_error ? null : new Date(NOW) });
+    },
+  );
 
   test("platforms that page wrongly are read whole all the same", async () => {
     platform.state.cdrs = many(5);

@@ -33,6 +33,7 @@ export type Fault =
   | "404_at_end"
   | "204_at_end"
   | "400_at_end"
+  | "416_at_end"
   | "null_data"
   | "no_data"
   | "one_party"
@@ -175,7 +176,8 @@ export async function startPlatform() {
       if (has("no_list")) return send({ cdrs: chosen });
       if (offset > 0 && offset >= chosen.length) {
         if (has("404_at_end")) return void response.writeHead(404).end();
-        if (has("400_at_end")) return void response.writeHead(400).end();
+        for (const status of [400, 416] as const)
+          if (has(`${status}_at_end`)) return void response.writeHead(status).end();
         if (has("204_at_end")) return void response.writeHead(204).end();
       }
       const begin = has("cursor") ? Number(searchParams.get("page") ?? 0) * limit : offset;

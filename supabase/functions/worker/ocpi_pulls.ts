@@ -133,6 +133,9 @@ async function readPages(
     let total: number | null = null;
     let saysMore = false;
     let mixed = false;
+    // where it was refused when it went on; then all before is read again
+    let refusedAt = Number.POSITIVE_INFINITY;
+    let [fullest, latest] = [0, 0];
     const pages = new Set<string>();
     for (;;) {
       if (!inTime()) return { whole: false, mixed };
@@ -145,8 +148,13 @@ async function readPages(
             refusal = error;
             return null;
           }
-          if (!goesOn || !AT_THE_END.test(error.reason ?? "")) throw error;
+          const { reason = "" } = error;
+          // a full page before a refusal may have others behind it, unless the offset is out of range
+          if (offset >= refusedAt && AT_THE_END.test(reason) && (reason === "http_416" || latest < fullest))
+            return null;
+          if (!goesOn || !AT_THE_END.test(reason)) throw error;
           // X-Total-Count is not known here: it may be the end. Nothing is doubled if it begins again.
+          refusedAt = offset;
           offset = 0;
           return undefined;
         },
@@ -163,6 +171,8 @@ async function readPages(
         .digest("hex");
       if (data.length > 0) {
         result.pages += 1;
+        latest = data.length;
+        fullest = Math.max(fullest, latest);
         if (pages.has(page)) {
           // one that ignores the offset has more than it shows
           if (saysMore || (total !== null && offset < total)) throw new PlatformFault("same_page");
