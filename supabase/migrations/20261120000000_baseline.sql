@@ -2152,7 +2152,7 @@ comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
   'The source told no number: 1 stands for an EVSE that it did not name, a number from 3 for one that a file names by '
-  'a word. It may be any EVSE whose number was told.';
+  'a word without one. It may be any EVSE whose number was told.';
 comment on column core.charging_sessions.busy_from is
   'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
   'end at most. So the same hour is not used twice by sessions without a duration.';
@@ -2195,19 +2195,20 @@ create index charging_sessions_external_id on core.charging_sessions (external_i
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
-  partner_id  uuid        not null,
-  charger_id  uuid        not null,
-  id          bigint      generated always as identity,
-  session_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  month       date        not null,
-  connector   int,
-  started_at  timestamptz not null,
-  ended_at    timestamptz not null,
-  wh          bigint      not null,
-  flags       text[]      not null,
-  received_at timestamptz not null,
-  replaced_at timestamptz not null default private.now(),
+  partner_id   uuid        not null,
+  charger_id   uuid        not null,
+  id           bigint      generated always as identity,
+  session_id   uuid        not null,
+  owner_id     uuid        not null default private.owner_id(),
+  month        date        not null,
+  connector    int         not null,
+  evse_assumed boolean     not null,
+  started_at   timestamptz not null,
+  ended_at     timestamptz not null,
+  wh           bigint      not null,
+  flags        text[]      not null,
+  received_at  timestamptz not null,
+  replaced_at  timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
   constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id)
       references core.charging_sessions (partner_id, charger_id, id),
@@ -2216,8 +2217,8 @@ create table core.replaced_charging_sessions (
       references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
-  'What a completed session said before its source corrected it. Append-only, kept seven years.';
-comment on column core.replaced_charging_sessions.connector is 'Null if the source named no EVSE.';
+  'What a completed session was before it changed, also where only a flag or a reading did. Append-only, kept seven '
+  'years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
 -- serves: what is booked at a charger, and was corrected since
@@ -23723,7 +23724,7 @@ language sql stable
 begin atomic
   select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
    where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
+     and private.may_be_one_evse(r.connector, r.evse_assumed, s.connector, s.evse_assumed);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
@@ -24270,10 +24271,10 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
-           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
-           (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
+           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       -- also where only a flag or a reading changed: it may be booked
       from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
@@ -26004,9 +26005,10 @@ begin
      where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, case when not o.evse_assumed then o.connector end,
-           o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.connector, o.evse_assumed, o.started_at,
+           o.ended_at, o.wh, o.flags, o.received_at
       from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence

@@ -772,6 +772,18 @@ describe("§1 taken back after its month was booked", () => {
     },
   );
 
+  test("two EVSEs that a file names by words are two, also where one is booked and was taken back", async () => {
+    await signMandate(world, account.account_id);
+    const word = (evse_no: number, fields: object = {}) =>
+      night({ connector: undefined, evse_no, evse_assumed: true, ...fields });
+    const [booked] = await deliver(word(50));
+    await lock();
+    await withdraw(booked?.session_id);
+    const april = { started_at: "2026-03-31T22:00:01Z" };
+    const told = [word(61, { ...april, external_id: "61" }), word(50, { ...april, external_id: "50" })];
+    expect(await deliver(...told)).toMatchObject([{ flags: [] }, { flags: ["overlapping"] }]);
+  });
+
   test("attack: who was taken back and comes again counts in no month beside what is booked and got readings since", async () => {
     await signMandate(world, account.account_id);
     const april = night({ external_id: "april", started_at: "2026-03-31T22:00:01Z" });

@@ -80,7 +80,7 @@ language sql stable
 begin atomic
   select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
    where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
+     and private.may_be_one_evse(r.connector, r.evse_assumed, s.connector, s.evse_assumed);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.

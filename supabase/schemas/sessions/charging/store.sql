@@ -280,10 +280,10 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
-           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
-           (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
+           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       -- also where only a flag or a reading changed: it may be booked
       from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
