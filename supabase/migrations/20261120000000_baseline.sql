@@ -23710,9 +23710,9 @@ begin atomic
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
      and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     -- what it said before that was never booked
+     -- the last before the lock is what is booked
      and not exists (select from core.replaced_charging_sessions l
-                      where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
+                      where l.session_id = r.session_id and l.id > r.id and not 'after_lock' = any (l.flags))
      and exists (select from core.delivered_months d
                   where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
                     and d.locked);

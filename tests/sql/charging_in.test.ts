@@ -772,6 +772,17 @@ describe("§1 taken back after its month was booked", () => {
     },
   );
 
+  test("what was taken back before its month was booked is not booked, though it comes again at another time", async () => {
+    await signMandate(world, account.account_id);
+    const [first] = await deliver(night());
+    await withdraw(first?.session_id);
+    await deliver(session({ external_id: "other" }));
+    await lock("2026-04-01");
+    await deliver(night({ started_at: "2026-03-31T12:00:00Z", ended_at: "2026-03-31T13:00:00Z" }));
+    const april = night({ external_id: "april", started_at: "2026-03-31T22:00:01Z" });
+    expect(await deliver(april)).toMatchObject([{ flags: [] }]);
+  });
+
   test("two EVSEs that a file names by words are two, also where one is booked and was taken back", async () => {
     await signMandate(world, account.account_id);
     const word = (evse_no: number, fields: object = {}) =>
