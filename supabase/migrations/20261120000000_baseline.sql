@@ -23633,7 +23633,11 @@ begin
          (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
                                               'ended_at', r.ended_at, 'old_busy_from', b.started_at,
                                               'old_ended_at', b.ended_at, 'old_month', b.month))
-            from released r join core.replaced_charging_sessions b on b.session_id = r.id and b.flags = '{}')
+            from released r
+           cross join lateral (
+             select l.* from core.replaced_charging_sessions l
+              where l.session_id = r.id and not 'after_lock' = any (l.flags) order by l.id desc limit 1) b
+           where b.flags = '{}')
     into touched, changed;
   perform private.deliver_sessions(touched);
   -- what waited for what was booked may count now

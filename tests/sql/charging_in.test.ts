@@ -722,6 +722,17 @@ describe("§1 taken back after its month was booked", () => {
       account.connection_id,
       until,
     );
+  const open = async () => {
+    await world.row(
+      "update core.delivered_months set status = 'staged' where connection_id = $1",
+      account.connection_id,
+    );
+    await world.row(
+      `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array['2026-03-01'::date])
+         from core.connections where id = $1`,
+      account.connection_id,
+    );
+  };
   const flagsOf = async (id = "s1") =>
     (await rows("select flags from core.charging_sessions where charger_id = $1 and external_id = $2", charger, id))[0]
       .flags;
@@ -759,18 +770,23 @@ describe("§1 taken back after its month was booked", () => {
       const again = { external_id: "again", started_at: "2026-03-31T22:00:01Z" };
       expect(await deliver(night(again))).toMatchObject([{ flags: ["overlapping"] }]);
       expect(await deliver(night({ ...again, external_id: "2", connector: 3 }))).toMatchObject([{ flags: [] }]);
-      await world.row(
-        "update core.delivered_months set status = 'staged' where connection_id = $1",
-        account.connection_id,
-      );
-      await world.row(
-        `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array['2026-03-01'::date])
-           from core.connections where id = $1`,
-        account.connection_id,
-      );
+      await open();
       expect(await flagsOf("again")).toEqual([]);
     },
   );
+
+  test("attack: however often it was corrected before, a session is judged once when its month opens", async () => {
+    await signMandate(world, account.account_id);
+    for (const wh of [5000, 5001, 5002, 5003]) await deliver(night({ wh }));
+    await lock();
+    await deliver(night({ wh: 5004 }));
+    const changes = () => rows("select from core.charging_changes where charger_id = $1", charger);
+    const before = (await changes()).length;
+    await open();
+    expect(await flagsOf()).toEqual([]);
+    // that it counts again, and that it was judged
+    expect((await changes()).length - before).toBe(2);
+  });
 
   test("what was taken back before its month was booked is not booked, though it comes again at another time", async () => {
     await signMandate(world, account.account_id);
