@@ -23564,23 +23564,30 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
-    with judged as (
+    with changed as (
       update core.charging_sessions s
          set flags = case when o.owns then array_remove(s.flags, 'other_registration')
                           else s.flags || '{other_registration}'::text[] end
-        from (select t.id, private.owns_moment_since(new, t.started_at)
+        from (select t as old, private.owns_moment_since(new, t.started_at)
                            -- whoever told a charge first has it
                            and not ('other_registration' = any (t.flags)
                                     and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
                 from core.charging_sessions t
                where t.partner_id = new.partner_id and t.charger_id = new.id) o
-       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+       where s.partner_id = new.partner_id and s.id = (o.old).id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) = o.owns
-      returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
-    select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
-                                       'busy_from', j.busy_from, 'ended_at', j.ended_at,
-                                       'old_busy_from', j.busy_from, 'old_ended_at', j.ended_at,
-                                       'old_month', j.month)) into moved from judged j;
+      returning (o.old).*
+    ), replaced as (
+      -- it may be booked
+      insert into core.replaced_charging_sessions
+        (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+         received_at)
+      select c.partner_id, c.charger_id, c.id, c.owner_id, c.month, c.connector, c.evse_assumed, c.started_at,
+             c.ended_at, c.wh, c.flags, c.received_at
+        from changed c where c.ended_at is not null)
+    select jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
+                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into moved from changed c;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -25915,13 +25922,8 @@ return (select case
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
-    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0),
-    -- what was booked before it was released is its energy too
-    (select min(s.started_at) from core.charging_sessions s
-       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                   and d.period = s.month
-      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and 'other_registration' = any (s.flags) and d.locked)))) b (began));
+    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
+      began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
                                         account uuid default null) returns tstzrange

@@ -7,6 +7,7 @@ import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { operatorOf } from "../operator/operator.ts";
 
 let world: World;
 let token: string;
@@ -606,6 +607,20 @@ describe("§2 a session and its charger's names", () => {
       await world.post("/v1/chargers:remove", { charger_id: id }, token);
       expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
     });
+
+    test.each([["as it was"], ["corrected to nothing"]])(
+      "what was booked before its charger was released is the former registration's, %s",
+      async (what) => {
+        const serial_number = `released${count}`;
+        const id = await register({ serial_number });
+        const told = session({ charger_id: id, external_ref: undefined, ...at(11) });
+        await deliver([told]);
+        await lock("2026-03-01");
+        expect((await operatorOf(world.database)(`charger release ${id} --reason x`)).err).toBe("");
+        if (what === "corrected to nothing") await deliver([{ ...told, kwh: 0 }]);
+        expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
+      },
+    );
 
     test("a late end over a booked charge comes after it", async () => {
       const running = session({

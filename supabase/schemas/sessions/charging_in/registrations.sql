@@ -17,13 +17,8 @@ return (select case
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
-    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0),
-    -- what was booked before it was released is its energy too
-    (select min(s.started_at) from core.charging_sessions s
-       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                   and d.period = s.month
-      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and 'other_registration' = any (s.flags) and d.locked)))) b (began));
+    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
+      began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
                                         account uuid default null) returns tstzrange
