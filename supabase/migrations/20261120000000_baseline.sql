@@ -24099,6 +24099,14 @@ create function private.charger_numbers(serial_number text, booted_as text, boot
 language sql immutable
 return array_remove(array[serial_number, booted_as] || booted_before, null);
 
+-- Whether registrations of one brand, of which one has no number, may be one charger: an account had both in turn.
+create function private.may_be_one_charger(one core.chargers, other core.chargers) returns boolean
+language sql immutable
+return one.account_id = other.account_id
+  and '{}' in (private.charger_numbers(one.serial_number, one.booted_as, one.booted_before),
+               private.charger_numbers(other.serial_number, other.booted_as, other.booted_before))
+  and (one.removed_at <= other.created_at or other.removed_at <= one.created_at);
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -24113,7 +24121,8 @@ begin
       join core.charging_sessions s on s.charger_id = r.id
      where r.brand = known.brand and r.id <> known.id
        and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
-            or r.booted_before @> array[known.serial_number])
+            or r.booted_before @> array[known.serial_number]
+            or r.account_id = known.account_id and private.may_be_one_charger(r, known))
        and s.started_at > began - interval '31 days'
        and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
 end $$;
@@ -24207,8 +24216,9 @@ begin
                 or h.counts_until is not null and exists (
                      select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
                       where r.brand = h.brand and r.id <> h.id
-                        and private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
-                            && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                        and (private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
+                             && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                             or private.may_be_one_charger(r, h))
                         and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
@@ -25838,11 +25848,12 @@ begin
     for later in
       select h.* from core.chargers h
        where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
-         and h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
-                                                            charger.booted_before))
+         and (h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
+                                                             charger.booted_before))
+              or h.account_id = charger.account_id and private.may_be_one_charger(h, charger))
        order by h.id for no key update
     loop
-      former := private.succeed_charger(later.brand, later.serial_number);
+      former := private.succeed_charger(later.brand, later.serial_number, account => later.account_id);
       update core.chargers h set counts_from = upper(former), counts_before = lower(former)
        where h.partner_id = later.partner_id and h.id = later.id;
     end loop;
@@ -25936,7 +25947,9 @@ begin
   perform from core.chargers h
     where h.brand = succeed_charger.brand
       and (h.serial_number = succeed_charger.serial_number
-           or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+           or h.account_id = account
+              and (succeed_charger.serial_number is null
+                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
            or not only_own and (h.booted_as = succeed_charger.serial_number
                                 or h.booted_before @> array[succeed_charger.serial_number]))
       and h.status = 'removed'
@@ -25945,7 +25958,9 @@ begin
     select h from core.chargers h
      where h.brand = succeed_charger.brand
        and (h.serial_number = succeed_charger.serial_number
-            or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+            or h.account_id = account
+               and (succeed_charger.serial_number is null
+                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
        and h.status = 'removed');
@@ -25971,8 +25986,8 @@ end $$;
 comment on function private.succeed_charger(text, text, boolean, uuid) is
   'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
   'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Without a number the former ones are those of the account that had none either. Definer, '
-  'because these may be of any tenant; the answer does not tell whose.';
+  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
+  'may be of any tenant; the answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -29059,7 +29074,7 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  former := private.succeed_charger(model.brand, chosen ->> 'serial_number');
+  former := private.succeed_charger(model.brand, chosen ->> 'serial_number', account => account);
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
                              mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,

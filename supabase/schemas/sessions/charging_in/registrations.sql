@@ -31,7 +31,9 @@ begin
   perform from core.chargers h
     where h.brand = succeed_charger.brand
       and (h.serial_number = succeed_charger.serial_number
-           or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+           or h.account_id = account
+              and (succeed_charger.serial_number is null
+                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
            or not only_own and (h.booted_as = succeed_charger.serial_number
                                 or h.booted_before @> array[succeed_charger.serial_number]))
       and h.status = 'removed'
@@ -40,7 +42,9 @@ begin
     select h from core.chargers h
      where h.brand = succeed_charger.brand
        and (h.serial_number = succeed_charger.serial_number
-            or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+            or h.account_id = account
+               and (succeed_charger.serial_number is null
+                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
        and h.status = 'removed');
@@ -66,5 +70,5 @@ end $$;
 comment on function private.succeed_charger(text, text, boolean, uuid) is
   'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
   'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Without a number the former ones are those of the account that had none either. Definer, '
-  'because these may be of any tenant; the answer does not tell whose.';
+  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
+  'may be of any tenant; the answer does not tell whose.';
