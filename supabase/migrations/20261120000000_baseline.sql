@@ -2395,7 +2395,7 @@ comment on column core.parked_charging.item is
   'The session for private.store_sessions, without a charger. With the words of the source. Of a CDR that we cannot '
   'read: {words, refused, sent_sha256}, refused says what is wrong with it.';
 comment on column core.parked_charging.retry_at is
-  'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
+  'When the worker looks for its charger, or reads it, again; null until a name of it is given, or after it looked.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (external_id, source);
 -- serves: what a new name frees
@@ -25052,7 +25052,7 @@ comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
   'from being used.';
 
-create function private.parked_by_name(owner uuid, wanted text[], size int, not_due boolean default false)
+create function private.parked_by_name(owner uuid, wanted text[], size int, past core.parked_charging default null)
   returns uuid[]
 language plpgsql stable security definer
 as $$
@@ -25060,12 +25060,12 @@ begin
   return array(
     select p.id from core.parked_charging p
      where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
-       and (not not_due or p.retry_at is null)
+       and (past.id is null or p.retry_at is null and (p.received_at, p.id) > (past.received_at, past.id))
      order by p.received_at, p.id limit size);
 end $$;
-comment on function private.parked_by_name(uuid, text[], int, boolean) is
-  'The parked sessions of a client with one of these names, or those of them that are not due, oldest first. Definer, '
-  'because row-level security keeps the index on names from being used.';
+comment on function private.parked_by_name(uuid, text[], int, core.parked_charging) is
+  'The parked sessions of a client with one of these names, oldest first; after past only those that are not due. '
+  'Definer, because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint
 language plpgsql stable security definer
@@ -25381,6 +25381,7 @@ as $$
 declare
   chosen uuid[];
   told   text[];
+  last   core.parked_charging;
   stored bigint;
 begin
   -- the client itself may hold its names; others wait for no more than a second of it
@@ -25389,14 +25390,16 @@ begin
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
        and p.reason <> 'unreadable'
-     order by p.retry_at limit 1000);
+     order by p.retry_at, p.received_at, p.id limit 1000);
+  select p.* into last from core.parked_charging p
+   where p.partner_id = partner and p.id = any (chosen) order by p.received_at desc, p.id desc limit 1;
   told := array(select distinct n from core.parked_charging p cross join unnest(p.names) n
                  where p.partner_id = partner and p.id = any (chosen));
   stored := private.retry_parked(owner, chosen);
-  -- others of their names may be stored too
-  if stored > 0 then
+  -- those of their names that came after them may be stored too; it ends with the last, as none is looked at twice
+  if stored > 0 or cardinality(chosen) = 1000 then
     update core.parked_charging p set retry_at = private.now()
-     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, not_due => true));
+     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, last));
   end if;
   perform private.set_tenant(null);
   return stored;

@@ -14,6 +14,7 @@ let owner: string;
 let count = 0;
 beforeAll(async () => {
   world = await createWorld({ now: "2027-02-01T12:00:00Z" });
+  await world.limit("cpo_write");
   owner = world.partnerA.client.id;
 });
 afterAll(() => world.close());
@@ -561,6 +562,30 @@ describe("§1 a session whose charger nobody knows", () => {
     expect(await runDueJobs(world)).toMatchObject({ parked_stored: 2 });
     expect(await many()).toBe(0);
     await rows("update core.charging_sessions set flags = '{withdrawn}' where external_id like 'many-%'");
+  });
+
+  test("attack: a thousand that cannot be stored keep no later one of their name from being stored", async () => {
+    await rows(
+      `insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason, received_at, retry_at)
+       select $1, $2, 'api', 'behind-' || n, 'behind-' || n, '{external_ref:BEHIND}',
+              $3::jsonb || jsonb_build_object('external_id', 'behind-' || n,
+                'started_at', timestamptz '2026-02-01Z' + n * interval '20 minutes',
+                'ended_at', timestamptz '2026-02-01Z' + n * interval '20 minutes' + interval '10 minutes'),
+              case when n between 2 and 1001 then 'no_times' else 'unknown_charger' end,
+              private.now() - (2000 - n) * interval '1 second', case n when 1 then private.now() end
+         from generate_series(1, 1002) n`,
+      world.partnerA.id,
+      owner,
+      { ...unknown({ external_ref: "BEHIND" }) },
+    );
+    await name(charger, { external_ref: "behind" });
+    for (let turn = 0; turn < 4; turn += 1) await runDueJobs(world);
+    expect(
+      await rows(
+        "select count(*)::int as n, bool_and(reason = 'no_times') as all from core.parked_charging where 'external_ref:BEHIND' = any (names)",
+      ),
+    ).toEqual([{ n: 1000, all: true }]);
+    await rows("delete from core.parked_charging where 'external_ref:BEHIND' = any (names)");
   });
 
   test("without an id it is known by its names, EVSE and start", async () => {
