@@ -26449,8 +26449,10 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error text := left(coalesce(input ->> 'error', link.pull_refused ->> 'reason'), 200);
-  saw   constant text := left(coalesce(input ->> 'saw', link.pull_refused ->> 'saw'), 300);
+  -- of a whole pass the worker says what was refused; it may have begun again
+  kept  constant jsonb := case when not whole then link.pull_refused end;
+  error text := left(coalesce(input ->> 'error', kept ->> 'reason'), 200);
+  saw   constant text := left(coalesce(input ->> 'saw', kept ->> 'saw'), 300);
   again boolean;
   warn  boolean;
 begin

@@ -1085,7 +1085,7 @@ describe("§1 CDRs are read from a platform", () => {
     const told = { failing_since: new Date(NOW), last_error_detail: link.last_error_detail };
     expect(link).toMatchObject({
       last_error: "http_404",
-      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ Other parties were read\.$/),
+      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ Other parties are read\.$/),
       failing_since: new Date(NOW),
       pulled_to: new Date(NOW),
     });

@@ -226,7 +226,7 @@ async function readPages(
         throw read.refusal;
       }
       refused = {
-        ...(refused ?? { reason, saw: `${parties[at]}: ${saw} Other parties were read.` }),
+        ...(refused ?? { reason, saw: `${parties[at]}: ${saw} Other parties are read.` }),
         parties: count,
       };
     }
