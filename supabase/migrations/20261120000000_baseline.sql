@@ -2152,7 +2152,7 @@ comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
   'The source told no number: 1 stands for an EVSE that it did not name, a number from 3 for one that a file names by '
-  'a word. It may be any EVSE whose number was told.';
+  'a word without one. It may be any EVSE whose number was told.';
 comment on column core.charging_sessions.busy_from is
   'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
   'end at most. So the same hour is not used twice by sessions without a duration.';
@@ -2195,19 +2195,20 @@ create index charging_sessions_external_id on core.charging_sessions (external_i
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
-  partner_id  uuid        not null,
-  charger_id  uuid        not null,
-  id          bigint      generated always as identity,
-  session_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  month       date        not null,
-  connector   int,
-  started_at  timestamptz not null,
-  ended_at    timestamptz not null,
-  wh          bigint      not null,
-  flags       text[]      not null,
-  received_at timestamptz not null,
-  replaced_at timestamptz not null default private.now(),
+  partner_id   uuid        not null,
+  charger_id   uuid        not null,
+  id           bigint      generated always as identity,
+  session_id   uuid        not null,
+  owner_id     uuid        not null default private.owner_id(),
+  month        date        not null,
+  connector    int         not null,
+  evse_assumed boolean     not null,
+  started_at   timestamptz not null,
+  ended_at     timestamptz not null,
+  wh           bigint      not null,
+  flags        text[]      not null,
+  received_at  timestamptz not null,
+  replaced_at  timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
   constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id)
       references core.charging_sessions (partner_id, charger_id, id),
@@ -2216,8 +2217,8 @@ create table core.replaced_charging_sessions (
       references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
-  'What a completed session said before its source corrected it. Append-only, kept seven years.';
-comment on column core.replaced_charging_sessions.connector is 'Null if the source named no EVSE.';
+  'What a completed session was before it changed, also where only a flag or a reading did. Append-only, kept seven '
+  'years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
 -- serves: what is booked at a charger, and was corrected since
@@ -2396,7 +2397,7 @@ comment on column core.parked_charging.item is
   'The session for private.store_sessions, without a charger. With the words of the source. Of a CDR that we cannot '
   'read: {words, refused, sent_sha256}, refused says what is wrong with it.';
 comment on column core.parked_charging.retry_at is
-  'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
+  'When the worker looks for its charger, or reads it, again; null until a name of it is given, or after it looked.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (external_id, source);
 -- serves: what a new name frees
@@ -2516,6 +2517,7 @@ create table core.ocpi_connections (
   pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
+  pull_refused            jsonb,
   left_from               timestamptz,
   left_names              bigint,
   pull_due_at             timestamptz,
@@ -2555,10 +2557,12 @@ comment on column core.ocpi_connections.registration_token_hash is
 comment on column core.ocpi_connections.taken is
   'CDRs that were new; refused: answered with 2001. last_refusal says why, without values.';
 comment on column core.ocpi_connections.pulled_to is
-  'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and '
-  'is at pull_offset.';
+  'Up to where their CDRs were read, but those of a party that was refused. A pass reads from 48 hours before it, or '
+  'from pull_from, to pull_until, and is at pull_offset.';
 comment on column core.ocpi_connections.pull_party is
   'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
+comment on column core.ocpi_connections.pull_refused is
+  'What the platform refused in this pass: {reason, saw} of the first party, and how many parties.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
 comment on column core.ocpi_connections.left_from is
   'Since when CDRs were left with the platform, because their charger is unknown and there was no room to park them. '
@@ -23608,23 +23612,30 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
-    with judged as (
+    with changed as (
       update core.charging_sessions s
          set flags = case when o.owns then array_remove(s.flags, 'other_registration')
                           else s.flags || '{other_registration}'::text[] end
-        from (select t.id, private.owns_moment_since(new, t.started_at)
+        from (select t as old, private.owns_moment_since(new, t.started_at)
                            -- whoever told a charge first has it
                            and not ('other_registration' = any (t.flags)
                                     and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
                 from core.charging_sessions t
                where t.partner_id = new.partner_id and t.charger_id = new.id) o
-       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+       where s.partner_id = new.partner_id and s.id = (o.old).id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) = o.owns
-      returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
-    select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
-                                       'busy_from', j.busy_from, 'ended_at', j.ended_at,
-                                       'old_busy_from', j.busy_from, 'old_ended_at', j.ended_at,
-                                       'old_month', j.month)) into moved from judged j;
+      returning (o.old).*
+    ), replaced as (
+      -- it may be booked
+      insert into core.replaced_charging_sessions
+        (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+         received_at)
+      select c.partner_id, c.charger_id, c.id, c.owner_id, c.month, c.connector, c.evse_assumed, c.started_at,
+             c.ended_at, c.wh, c.flags, c.received_at
+        from changed c where c.ended_at is not null)
+    select jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
+                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into moved from changed c;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -23677,7 +23688,11 @@ begin
          (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
                                               'ended_at', r.ended_at, 'old_busy_from', b.started_at,
                                               'old_ended_at', b.ended_at, 'old_month', b.month))
-            from released r join core.replaced_charging_sessions b on b.session_id = r.id and b.flags = '{}')
+            from released r
+           cross join lateral (
+             select l.* from core.replaced_charging_sessions l
+              where l.session_id = r.id and not 'after_lock' = any (l.flags) order by l.id desc limit 1) b
+           where b.flags = '{}')
     into touched, changed;
   perform private.deliver_sessions(touched);
   -- what waited for what was booked may count now
@@ -23754,9 +23769,9 @@ begin atomic
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
      and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     -- what it said before that was never booked
+     -- the last before the lock is what is booked
      and not exists (select from core.replaced_charging_sessions l
-                      where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
+                      where l.session_id = r.session_id and l.id > r.id and not 'after_lock' = any (l.flags))
      and exists (select from core.delivered_months d
                   where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
                     and d.locked);
@@ -23768,7 +23783,7 @@ language sql stable
 begin atomic
   select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
    where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
+     and private.may_be_one_evse(r.connector, r.evse_assumed, s.connector, s.evse_assumed);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.
@@ -24132,6 +24147,14 @@ create function private.charger_numbers(serial_number text, booted_as text, boot
 language sql immutable
 return array_remove(array[serial_number, booted_as] || booted_before, null);
 
+-- Whether registrations of one brand, of which one has no number, may be one charger: an account had both in turn.
+create function private.may_be_one_charger(one core.chargers, other core.chargers) returns boolean
+language sql immutable
+return one.account_id = other.account_id
+  and '{}' in (private.charger_numbers(one.serial_number, one.booted_as, one.booted_before),
+               private.charger_numbers(other.serial_number, other.booted_as, other.booted_before))
+  and (one.removed_at <= other.created_at or other.removed_at <= one.created_at);
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -24146,7 +24169,8 @@ begin
       join core.charging_sessions s on s.charger_id = r.id
      where r.brand = known.brand and r.id <> known.id
        and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
-            or r.booted_before @> array[known.serial_number])
+            or r.booted_before @> array[known.serial_number]
+            or r.account_id = known.account_id and private.may_be_one_charger(r, known))
        and s.started_at > began - interval '31 days'
        and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
 end $$;
@@ -24240,8 +24264,9 @@ begin
                 or h.counts_until is not null and exists (
                      select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
                       where r.brand = h.brand and r.id <> h.id
-                        and private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
-                            && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                        and (private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
+                             && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                             or private.may_be_one_charger(r, h))
                         and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
@@ -24315,10 +24340,10 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
-           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
-           (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
+           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       -- also where only a flag or a reading changed: it may be booked
       from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
@@ -25075,7 +25100,7 @@ comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
   'from being used.';
 
-create function private.parked_by_name(owner uuid, wanted text[], size int, not_due boolean default false)
+create function private.parked_by_name(owner uuid, wanted text[], size int, past core.parked_charging default null)
   returns uuid[]
 language plpgsql stable security definer
 as $$
@@ -25083,12 +25108,12 @@ begin
   return array(
     select p.id from core.parked_charging p
      where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
-       and (not not_due or p.retry_at is null)
+       and (past.id is null or p.retry_at is null and (p.received_at, p.id) > (past.received_at, past.id))
      order by p.received_at, p.id limit size);
 end $$;
-comment on function private.parked_by_name(uuid, text[], int, boolean) is
-  'The parked sessions of a client with one of these names, or those of them that are not due, oldest first. Definer, '
-  'because row-level security keeps the index on names from being used.';
+comment on function private.parked_by_name(uuid, text[], int, core.parked_charging) is
+  'The parked sessions of a client with one of these names, oldest first; after past only those that are not due. '
+  'Definer, because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint
 language plpgsql stable security definer
@@ -25404,6 +25429,7 @@ as $$
 declare
   chosen uuid[];
   told   text[];
+  last   core.parked_charging;
   stored bigint;
 begin
   -- the client itself may hold its names; others wait for no more than a second of it
@@ -25412,14 +25438,16 @@ begin
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
        and p.reason <> 'unreadable'
-     order by p.retry_at limit 1000);
+     order by p.retry_at, p.received_at, p.id limit 1000);
+  select p.* into last from core.parked_charging p
+   where p.partner_id = partner and p.id = any (chosen) order by p.received_at desc, p.id desc limit 1;
   told := array(select distinct n from core.parked_charging p cross join unnest(p.names) n
                  where p.partner_id = partner and p.id = any (chosen));
   stored := private.retry_parked(owner, chosen);
-  -- others of their names may be stored too
-  if stored > 0 then
+  -- those of their names that came after them may be stored too; it ends with the last, as none is looked at twice
+  if stored > 0 or cardinality(chosen) = 1000 then
     update core.parked_charging p set retry_at = private.now()
-     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, not_due => true));
+     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, last));
   end if;
   perform private.set_tenant(null);
   return stored;
@@ -25871,11 +25899,12 @@ begin
     for later in
       select h.* from core.chargers h
        where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
-         and h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
-                                                            charger.booted_before))
+         and (h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
+                                                             charger.booted_before))
+              or h.account_id = charger.account_id and private.may_be_one_charger(h, charger))
        order by h.id for no key update
     loop
-      former := private.succeed_charger(later.brand, later.serial_number);
+      former := private.succeed_charger(later.brand, later.serial_number, account => later.account_id);
       update core.chargers h set counts_from = upper(former), counts_before = lower(former)
        where h.partner_id = later.partner_id and h.id = later.id;
     end loop;
@@ -25955,13 +25984,8 @@ return (select case
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
-    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0),
-    -- what was booked before it was released is its energy too
-    (select min(s.started_at) from core.charging_sessions s
-       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                   and d.period = s.month
-      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and 'other_registration' = any (s.flags) and d.locked)))) b (began));
+    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
+      began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
                                         account uuid default null) returns tstzrange
@@ -25974,7 +25998,9 @@ begin
   perform from core.chargers h
     where h.brand = succeed_charger.brand
       and (h.serial_number = succeed_charger.serial_number
-           or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+           or h.account_id = account
+              and (succeed_charger.serial_number is null
+                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
            or not only_own and (h.booted_as = succeed_charger.serial_number
                                 or h.booted_before @> array[succeed_charger.serial_number]))
       and h.status = 'removed'
@@ -25983,7 +26009,9 @@ begin
     select h from core.chargers h
      where h.brand = succeed_charger.brand
        and (h.serial_number = succeed_charger.serial_number
-            or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+            or h.account_id = account
+               and (succeed_charger.serial_number is null
+                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
        and h.status = 'removed');
@@ -26009,8 +26037,8 @@ end $$;
 comment on function private.succeed_charger(text, text, boolean, uuid) is
   'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
   'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Without a number the former ones are those of the account that had none either. Definer, '
-  'because these may be of any tenant; the answer does not tell whose.';
+  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
+  'may be of any tenant; the answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -26049,9 +26077,10 @@ begin
      where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, case when not o.evse_assumed then o.connector end,
-           o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.connector, o.evse_assumed, o.started_at,
+           o.ended_at, o.wh, o.flags, o.received_at
       from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence
@@ -26234,6 +26263,7 @@ begin
          pull_until = case when input ? 'from' then null else c.pull_until end,
              pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
          pull_party = case when input ? 'from' then null else c.pull_party end,
+         pull_refused = case when not input ? 'from' then c.pull_refused end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
@@ -26336,6 +26366,7 @@ begin
                                                                   'key_id', l.their_token_key_id),
            -- a hub that is named as the receiver answers for all behind it
            'plain_token', l.plain_token, 'parties', l.hubs || l.parties || l.added_parties, 'party', l.pull_party,
+           'refused', l.pull_refused,
            'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset',
                l.pull_offset)), '[]') into pulls
     from leased l;
@@ -26358,7 +26389,7 @@ language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
   'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, '
-  'their_token, plain_token, parties, party, date_from, date_to, offset}].';
+  'their_token, plain_token, parties, party, refused, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
 
 -- The connection of a lease, locked, and the transaction narrowed to its client; null if another worker has it by now.
@@ -26432,7 +26463,7 @@ begin
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
-      pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_refused = nullif(input -> 'refused', 'null'),
       pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
@@ -26440,8 +26471,8 @@ begin
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to {leased, stale, '
-  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, refused, offset} to '
+  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -26466,7 +26497,10 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error text := left(input ->> 'error', 200);
+  -- of a whole pass the worker says what was refused; it may have begun again
+  kept  constant jsonb := case when not whole then link.pull_refused end;
+  error text := left(coalesce(input ->> 'error', kept ->> 'reason'), 200);
+  saw   constant text := left(coalesce(input ->> 'saw', kept ->> 'saw'), 300);
   again boolean;
   warn  boolean;
 begin
@@ -26490,16 +26524,17 @@ begin
          pull_until = case when whole then null else c.pull_until end,
          pull_party = case when whole then null else c.pull_party end,
          pull_offset = case when whole then 0 else c.pull_offset end,
+         pull_refused = case when not whole then c.pull_refused end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
-         pull_due_at = case when error <> 'parked_limit' and not whole then private.now() + interval '15 minutes'
+         pull_due_at = case when input ->> 'error' is not null and not whole then private.now() + interval '15 minutes'
                             when again or not whole or c.pull_until < private.now() - interval '1 hour'
                             then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
-             last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,
+             last_error = error, last_error_detail = case when error is not null then saw end,
          warned = error is not null and (c.warned or warn)
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -26576,7 +26611,8 @@ begin
              their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_party = null, pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null,
+         pull_party = null, pull_offset = 0, pull_pages = 0, pull_refused = null, pull_lease_id = null,
+             pull_lease_until = null,
          failing_since = null, last_error = null, last_error_detail = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;
@@ -29091,7 +29127,7 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  former := private.succeed_charger(model.brand, chosen ->> 'serial_number');
+  former := private.succeed_charger(model.brand, chosen ->> 'serial_number', account => account);
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
                              mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,

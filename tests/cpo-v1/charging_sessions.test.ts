@@ -7,6 +7,7 @@ import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { operatorOf } from "../operator/operator.ts";
 
 let world: World;
 let token: string;
@@ -493,15 +494,54 @@ describe("§2 a session and its charger's names", () => {
     expect(await months()).toEqual(["2026-03 11 2", "2027-02 0.5 1"]);
   });
 
-  test("attack: a charger without a serial number that is registered again counts a charge once", async () => {
-    account = await createAccount(world);
+  describe.each([
+    ["without a serial number, registered again without", false, false],
+    ["without a serial number, registered again with one", false, true],
+    ["registered again without its serial number", true, false],
+  ])("attack: a charger %s", (_, first, second) => {
     const by = (id: string, fields: object = {}) => session({ charger_id: id, external_ref: undefined, ...fields });
-    const before = await register({ serial_number: undefined });
-    await deliver([by(before)]);
-    await world.post("/v1/chargers:remove", { charger_id: before }, token);
-    const after = await register({ serial_number: undefined });
-    expect(await deliver([by(after)])).toMatchObject({ results: [{ flags: ["other_registration"] }] });
-    expect(await months()).toEqual(["2026-03 5 1"]);
+    const numbered = (has: boolean) => register({ serial_number: has ? `sometimes${count}` : undefined });
+    let before: string;
+    beforeEach(async () => {
+      account = await createAccount(world);
+      before = await numbered(first);
+      await deliver([by(before, { session_id: "first", ...at(9) })]);
+      await world.post("/v1/chargers:remove", { charger_id: before }, token);
+    });
+
+    test("counts a charge once, also before its first one", async () => {
+      const after = await numbered(second);
+      expect(await deliver([by(after, { session_id: "again", ...at(9) })])).toMatchObject({
+        results: [{ flags: ["other_registration"] }],
+      });
+      expect(await deliver([by(before, { session_id: "early", ...at(7) })])).toMatchObject({
+        results: [{ flags: [] }],
+      });
+      expect(await deliver([by(after, { session_id: "late", ...at(7) })])).toMatchObject({
+        results: [{ flags: ["other_registration"] }],
+      });
+      expect(await months()).toEqual(["2026-03 10 2"]);
+    });
+
+    test("counts a charge over their border once, where one request brings both", async () => {
+      await world.row("update core.chargers set removed_at = '2026-04-02T10:00:00Z' where id = $1", before);
+      const after = await numbered(second);
+      const { results } = await deliver([
+        by(before, { session_id: "x", started_at: "2026-04-02T09:58:00Z", ended_at: "2026-04-02T12:00:00Z" }),
+        by(after, { session_id: "y", started_at: "2026-04-02T10:00:30Z", ended_at: "2026-04-02T12:00:00Z" }),
+      ]);
+      expect(results).toMatchObject([{ flags: ["other_registration"] }, { flags: [], counted: true }]);
+    });
+
+    test("gives its time to the next one when it is released", async () => {
+      const after = await numbered(second);
+      const told = by(after, { session_id: "again", ...at(9) });
+      expect(await deliver([told])).toMatchObject({ results: [{ counted: false }] });
+      expect((await operatorOf(world.database)(`charger release ${before} --reason x`)).err).toBe("");
+      expect(await get(`/v1/charging-sessions?charger_id=${after}`)).toMatchObject({
+        sessions: [{ flags: [], counted: true }],
+      });
+    });
   });
 
   test("attack: a charge told by the new id first, and then by the former one, counts once; at another client too", async () => {
@@ -606,6 +646,20 @@ describe("§2 a session and its charger's names", () => {
       await world.post("/v1/chargers:remove", { charger_id: id }, token);
       expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
     });
+
+    test.each([["as it was"], ["corrected to nothing"]])(
+      "what was booked before its charger was released is the former registration's, %s",
+      async (what) => {
+        const serial_number = `released${count}`;
+        const id = await register({ serial_number });
+        const told = session({ charger_id: id, external_ref: undefined, ...at(11) });
+        await deliver([told]);
+        await lock("2026-03-01");
+        expect((await operatorOf(world.database)(`charger release ${id} --reason x`)).err).toBe("");
+        if (what === "corrected to nothing") await deliver([{ ...told, kwh: 0 }]);
+        expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
+      },
+    );
 
     test("a late end over a booked charge comes after it", async () => {
       const running = session({

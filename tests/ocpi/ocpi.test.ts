@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { serve } from "#shared/http/serve.ts";
 import { writeBundle } from "../../packages/tools/src/bundle.ts";
@@ -1082,13 +1082,54 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await pull()).toMatchObject({ failed: 1 });
     expect(await month(several)).toEqual({ kwh: 20, sessions: 2 });
     const link = await linkOf(several);
+    const told = { failing_since: new Date(NOW), last_error_detail: link.last_error_detail };
     expect(link).toMatchObject({
       last_error: "http_404",
-      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ The other parties were read\.$/),
+      last_error_detail: expect.stringMatching(/^NL-OTH: HTTP 404 on the first page.+ Other parties are read\.$/),
       failing_since: new Date(NOW),
       pulled_to: new Date(NOW),
     });
     expect(link.pull_due_at.getTime()).toBeGreaterThan(Date.parse(NOW) + 5 * 3_600_000);
+    // a turn that ends at the next party remembers the refusal, and so does the pass
+    await operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    const time = vi.spyOn(Date, "now");
+    await pull(undefined, (name) => {
+      if (name === "take_pulled_cdrs") time.mockReturnValue(Number.MAX_SAFE_INTEGER);
+    });
+    time.mockRestore();
+    expect(await linkOf(several)).toMatchObject({ pull_party: "NL-TNM", last_error: "http_404", ...told });
+    await pull();
+    expect(await linkOf(several)).toMatchObject({ pull_party: null, last_error: "http_404", ...told });
+    // the next pass begins anew
+    platform.state.faults.delete("404_of_OTH");
+    await operator(`ocpi pull --client ${several.client.client_id} --from 2026-03-05`);
+    await pull();
+    expect(await linkOf(several)).toMatchObject({ last_error: null, failing_since: null, pull_refused: null });
+  });
+
+  test("field C6 where every party is refused nothing was read, however many turns", async () => {
+    platform.state.roles = ["OTH", "TNM"].map((party_id) => ({ ...platform.state.roles[0], party_id })) as never;
+    const several = await registered();
+    platform.state.faults = new Set<Fault>(["404_of_OTH", "404_of_TNM"]);
+    await world.row("update core.ocpi_connections set pull_due_at = null");
+    for (const turn of [1, 2, 3]) {
+      await operator(`ocpi pull --client ${several.client.client_id}`);
+      expect(await pull(), `turn ${turn}`).toMatchObject({ failed: 1 });
+      expect(await linkOf(several)).toMatchObject({ last_error: "http_404", pulled_to: null, pull_refused: null });
+    }
+  });
+
+  test("field C6 a refusal in the middle of a list is none of its party", async () => {
+    platform.state.roles = ["TNM", "OTH"].map((party_id) => ({ ...platform.state.roles[0], party_id })) as never;
+    const several = await registered();
+    platform.state.cdrs = many(5);
+    platform.state.faults = new Set<Fault>(["one_party", "403_in_middle"]);
+    await world.row("update core.ocpi_connections set pull_due_at = null");
+    for (const turn of [1, 2]) {
+      await operator(`ocpi pull --client ${several.client.client_id} ${turn === 1 ? "--from 2026-03-05" : ""}`.trim());
+      expect(await pull(), `turn ${turn}`).toMatchObject({ failed: 1 });
+      expect(await linkOf(several)).toMatchObject({ last_error: "http_403", pulled_to: null, pull_party: "NL-TNM" });
+    }
   });
 
   test("field C2 a hub is asked for all behind it", async () => {
@@ -1148,13 +1189,25 @@ describe("§1 CDRs are read from a platform", () => {
     expect(await month(made)).toEqual({ kwh: 5, sessions: 5 });
     expect(await linkOf(made)).toMatchObject({ last_error: null, pulled_to: new Date(NOW) });
     expect(pages().slice(0, 2)).toEqual(["5", "0"]);
-    // once: where it never says how many there are, it may refuse for another reason
-    platform.state.faults = new Set(["400_at_end", "no_total", "no_link"]);
-    await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
-    await world.row("update core.ocpi_connections set pull_offset = 5 where owner_id = $1", made.client.id);
-    expect(await pull()).toMatchObject({ failed: 1 });
-    expect(await linkOf(made)).toMatchObject({ last_error: "http_400" });
   });
+
+  test.each<[count: number, fault: Fault, offset: number, last_error: string | null]>([
+    [5, "400_at_end", 5, null],
+    // a full page before it: it may refuse for another reason
+    [4, "400_at_end", 4, "http_400"],
+    [4, "416_at_end", 4, null],
+    [5, "416_at_end", 6, "http_416"],
+  ])(
+    "where it never says how many there are, %i CDRs with %s are read again from offset %i: %s",
+    async (count, fault, offset, last_error) => {
+      platform.state.cdrs = many(count);
+      platform.state.faults = new Set([fault, "no_total", "no_link"]);
+      await operator(`ocpi pull --client ${made.client.client_id} --from 2026-03-05`);
+      await world.row("update core.ocpi_connections set pull_offset = $2 where owner_id = $1", made.client.id, offset);
+      expect(await pull()).toMatchObject({ failed: last_error ? 1 : 0 });
+      expect(await linkOf(made)).toMatchObject({ last_error, pulled_to: last_error ? null : new Date(NOW) });
+    },
+  );
 
   test("platforms that page wrongly are read whole all the same", async () => {
     platform.state.cdrs = many(5);

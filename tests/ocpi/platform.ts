@@ -33,10 +33,13 @@ export type Fault =
   | "404_at_end"
   | "204_at_end"
   | "400_at_end"
+  | "416_at_end"
   | "null_data"
   | "no_data"
   | "one_party"
   | "404_of_OTH"
+  | "404_of_TNM"
+  | "403_in_middle"
   | "wants_routing"
   | "slash"
   | "slash_elsewhere"
@@ -163,7 +166,8 @@ export async function startPlatform() {
       await state.beforePage?.(offset);
       const [from, to] = ["date_from", "date_to"].map((name) => Date.parse(searchParams.get(name) ?? "") || 0);
       const wanted = asked.at(-1)?.route.split(" ")[1];
-      if (has("404_of_OTH") && wanted === "NL-OTH") return void response.writeHead(404).end();
+      if (has(`404_of_${wanted?.slice(3)}` as Fault)) return void response.writeHead(404).end();
+      if (has("403_in_middle") && offset > 0) return void response.writeHead(403).end();
       const chosen = state.cdrs.filter(({ last_updated, country_code, party_id }) => {
         if (has("one_party") && wanted !== `${country_code}-${party_id}`) return false;
         const at = Date.parse(last_updated);
@@ -172,7 +176,8 @@ export async function startPlatform() {
       if (has("no_list")) return send({ cdrs: chosen });
       if (offset > 0 && offset >= chosen.length) {
         if (has("404_at_end")) return void response.writeHead(404).end();
-        if (has("400_at_end")) return void response.writeHead(400).end();
+        for (const status of [400, 416] as const)
+          if (has(`${status}_at_end`)) return void response.writeHead(status).end();
         if (has("204_at_end")) return void response.writeHead(204).end();
       }
       const begin = has("cursor") ? Number(searchParams.get("page") ?? 0) * limit : offset;

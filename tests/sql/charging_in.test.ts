@@ -14,6 +14,7 @@ let owner: string;
 let count = 0;
 beforeAll(async () => {
   world = await createWorld({ now: "2027-02-01T12:00:00Z" });
+  await world.limit("cpo_write");
   owner = world.partnerA.client.id;
 });
 afterAll(() => world.close());
@@ -563,6 +564,30 @@ describe("§1 a session whose charger nobody knows", () => {
     await rows("update core.charging_sessions set flags = '{withdrawn}' where external_id like 'many-%'");
   });
 
+  test("attack: a thousand that cannot be stored keep no later one of their name from being stored", async () => {
+    await rows(
+      `insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason, received_at, retry_at)
+       select $1, $2, 'api', 'behind-' || n, 'behind-' || n, '{external_ref:BEHIND}',
+              $3::jsonb || jsonb_build_object('external_id', 'behind-' || n,
+                'started_at', timestamptz '2026-02-01Z' + n * interval '20 minutes',
+                'ended_at', timestamptz '2026-02-01Z' + n * interval '20 minutes' + interval '10 minutes'),
+              case when n between 2 and 1001 then 'no_times' else 'unknown_charger' end,
+              private.now() - (2000 - n) * interval '1 second', case n when 1 then private.now() end
+         from generate_series(1, 1002) n`,
+      world.partnerA.id,
+      owner,
+      { ...unknown({ external_ref: "BEHIND" }) },
+    );
+    await name(charger, { external_ref: "behind" });
+    for (let turn = 0; turn < 4; turn += 1) await runDueJobs(world);
+    expect(
+      await rows(
+        "select count(*)::int as n, bool_and(reason = 'no_times') as all from core.parked_charging where 'external_ref:BEHIND' = any (names)",
+      ),
+    ).toEqual([{ n: 1000, all: true }]);
+    await rows("delete from core.parked_charging where 'external_ref:BEHIND' = any (names)");
+  });
+
   test("without an id it is known by its names, EVSE and start", async () => {
     const row = unknown({ source: "file", external_id: null });
     await deliver(row);
@@ -722,6 +747,17 @@ describe("§1 taken back after its month was booked", () => {
       account.connection_id,
       until,
     );
+  const open = async () => {
+    await world.row(
+      "update core.delivered_months set status = 'staged' where connection_id = $1",
+      account.connection_id,
+    );
+    await world.row(
+      `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array['2026-03-01'::date])
+         from core.connections where id = $1`,
+      account.connection_id,
+    );
+  };
   const flagsOf = async (id = "s1") =>
     (await rows("select flags from core.charging_sessions where charger_id = $1 and external_id = $2", charger, id))[0]
       .flags;
@@ -759,18 +795,46 @@ describe("§1 taken back after its month was booked", () => {
       const again = { external_id: "again", started_at: "2026-03-31T22:00:01Z" };
       expect(await deliver(night(again))).toMatchObject([{ flags: ["overlapping"] }]);
       expect(await deliver(night({ ...again, external_id: "2", connector: 3 }))).toMatchObject([{ flags: [] }]);
-      await world.row(
-        "update core.delivered_months set status = 'staged' where connection_id = $1",
-        account.connection_id,
-      );
-      await world.row(
-        `select private.set_tenant(partner_id), private.release_charging_sessions(array[id], array['2026-03-01'::date])
-           from core.connections where id = $1`,
-        account.connection_id,
-      );
+      await open();
       expect(await flagsOf("again")).toEqual([]);
     },
   );
+
+  test("attack: however often it was corrected before, a session is judged once when its month opens", async () => {
+    await signMandate(world, account.account_id);
+    for (const wh of [5000, 5001, 5002, 5003]) await deliver(night({ wh }));
+    await lock();
+    await deliver(night({ wh: 5004 }));
+    const changes = () => rows("select from core.charging_changes where charger_id = $1", charger);
+    const before = (await changes()).length;
+    await open();
+    expect(await flagsOf()).toEqual([]);
+    // that it counts again, and that it was judged
+    expect((await changes()).length - before).toBe(2);
+  });
+
+  test("what was taken back before its month was booked is not booked, though it comes again at another time", async () => {
+    await signMandate(world, account.account_id);
+    const [first] = await deliver(night());
+    await withdraw(first?.session_id);
+    await deliver(session({ external_id: "other" }));
+    await lock("2026-04-01");
+    await deliver(night({ started_at: "2026-03-31T12:00:00Z", ended_at: "2026-03-31T13:00:00Z" }));
+    const april = night({ external_id: "april", started_at: "2026-03-31T22:00:01Z" });
+    expect(await deliver(april)).toMatchObject([{ flags: [] }]);
+  });
+
+  test("two EVSEs that a file names by words are two, also where one is booked and was taken back", async () => {
+    await signMandate(world, account.account_id);
+    const word = (evse_no: number, fields: object = {}) =>
+      night({ connector: undefined, evse_no, evse_assumed: true, ...fields });
+    const [booked] = await deliver(word(50));
+    await lock();
+    await withdraw(booked?.session_id);
+    const april = { started_at: "2026-03-31T22:00:01Z" };
+    const told = [word(61, { ...april, external_id: "61" }), word(50, { ...april, external_id: "50" })];
+    expect(await deliver(...told)).toMatchObject([{ flags: [] }, { flags: ["overlapping"] }]);
+  });
 
   test("attack: who was taken back and comes again counts in no month beside what is booked and got readings since", async () => {
     await signMandate(world, account.account_id);

@@ -54,6 +54,8 @@ const Pull = z.object({
   parties: z.array(z.string()),
   /** Whose CDRs are read; null for the first of them. */
   party: z.string().nullable(),
+  /** What was refused in this pass: of the first such party, and how many parties. */
+  refused: z.object({ reason: z.string(), saw: z.string(), parties: z.number() }).nullable(),
   date_from: z.string(),
   date_to: z.string(),
   offset: z.number(),

@@ -89,7 +89,7 @@ async function readPages(
   inTime: () => boolean,
   result: PullResult,
   outgoing?: Outgoing,
-): Promise<{ whole: boolean; refused: Refusal | null } | null> {
+): Promise<{ whole: boolean; refused: Pull["refused"] } | null> {
   const { partner_id, owner_id, lease_id, parties, plain_token: plain } = pull;
   const { isDeeper, kindOf, Platform, PlatformFault, readCdr } = await import("./ocpi_page.ts");
   const token = openTheirToken(environment, owner_id, pull.their_token);
@@ -126,26 +126,42 @@ async function readPages(
   async function readList(
     party: string | undefined,
     begin: number,
-  ): Promise<{ whole: boolean; mixed: boolean } | null> {
+  ): Promise<{ whole: boolean; mixed: boolean; refusal?: Refusal } | null> {
     let offset = begin;
     let goesOn = begin > 0;
     let link = new Map<string, string>();
     let total: number | null = null;
     let saysMore = false;
     let mixed = false;
+    // where it was refused when it went on; then all before is read again
+    let refusedAt = Number.POSITIVE_INFINITY;
+    let [fullest, latest] = [0, 0];
     const pages = new Set<string>();
     for (;;) {
       if (!inTime()) return { whole: false, mixed };
+      const isFirst = offset === 0 && link.size === 0;
+      let refusal: Refusal | undefined;
       const answer: Awaited<ReturnType<typeof ask>> | undefined = await ask(party, offset, link, total).catch(
         (error: Refusal) => {
-          if (!goesOn || !AT_THE_END.test(error.reason ?? "")) throw error;
+          // in the middle of a list it is no answer about the party
+          if (isFirst && OF_ONE_PARTY.test(error.reason ?? "")) {
+            refusal = error;
+            return null;
+          }
+          const { reason = "" } = error;
+          // a full page before a refusal may have others behind it, unless the offset is out of range
+          if (offset >= refusedAt && AT_THE_END.test(reason) && (reason === "http_416" || latest < fullest))
+            return null;
+          if (!goesOn || !AT_THE_END.test(reason)) throw error;
           // X-Total-Count is not known here: it may be the end. Nothing is doubled if it begins again.
+          refusedAt = offset;
           offset = 0;
           return undefined;
         },
       );
       goesOn = false;
       if (answer === undefined) continue;
+      if (refusal) return { whole: true, mixed, refusal };
       if (answer === null) return { whole: true, mixed };
       const { data, next, text } = answer;
       total = answer.total;
@@ -155,6 +171,8 @@ async function readPages(
         .digest("hex");
       if (data.length > 0) {
         result.pages += 1;
+        latest = data.length;
+        fullest = Math.max(fullest, latest);
         if (pages.has(page)) {
           // one that ignores the offset has more than it shows
           if (saysMore || (total !== null && offset < total)) throw new PlatformFault("same_page");
@@ -185,26 +203,34 @@ async function readPages(
     }
   }
   const take = async (page: { cdrs: object[]; party: string | undefined; offset: number }) =>
-    JSON.parse(await call("take_pulled_cdrs", { partner_id, owner_id, lease_id, ...page }));
+    JSON.parse(await call("take_pulled_cdrs", { partner_id, owner_id, lease_id, refused, ...page }));
 
   let at = parties.indexOf(pull.party ?? "");
   // the party that it was at may be gone: then it begins again
-  let offset = pull.party === null || at >= 0 ? pull.offset : 0;
-  let refused: Refusal | null = null;
-  // those before it were read
-  let reads = Math.max(at, 0);
+  const goesOn = pull.party === null || at >= 0;
+  let offset = goesOn ? pull.offset : 0;
+  let refused: Pull["refused"] = goesOn ? pull.refused : null;
   for (at = Math.max(at, 0); ; at += 1) {
     const isLast = at + 1 >= parties.length;
-    const read = await readList(parties[at], offset).catch((error: Refusal) => {
-      if (!OF_ONE_PARTY.test(error.reason ?? "") || (isLast && reads === 0)) throw error;
-      refused ??= { reason: error.reason, saw: `${parties[at]}: ${error.saw} The other parties were read.` };
-      return undefined;
-    });
+    const read = await readList(parties[at], offset);
     if (read === null) return null;
-    if (read?.whole === false) return { whole: false, refused: null };
-    if (read) reads += 1;
-    if (read?.mixed || isLast) return { whole: true, refused };
+    if (!read.whole) return { whole: false, refused: null };
     offset = 0;
+    if (read.refusal) {
+      const { reason = "", saw }: Refusal = read.refusal;
+      const count: number = (refused?.parties ?? 0) + 1;
+      if (isLast && count > at) {
+        // none was read: the next turn begins with the first
+        refused = null;
+        if (at > 0) await take({ cdrs: [], party: parties[0], offset });
+        throw read.refusal;
+      }
+      refused = {
+        ...(refused ?? { reason, saw: `${parties[at]}: ${saw} Other parties are read.` }),
+        parties: count,
+      };
+    }
+    if (read.mixed || isLast) return { whole: true, refused };
     if (!(await take({ cdrs: [], party: parties[at + 1], offset })).leased) return null;
   }
 }

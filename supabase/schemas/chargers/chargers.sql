@@ -161,7 +161,7 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  former := private.succeed_charger(model.brand, chosen ->> 'serial_number');
+  former := private.succeed_charger(model.brand, chosen ->> 'serial_number', account => account);
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
                              mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,

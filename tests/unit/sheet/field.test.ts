@@ -760,12 +760,22 @@ describe("§4.1 ids of sessions in a file", () => {
     const numbers = async (...words: string[]) => {
       const rows = words.map((word, day) => `P;${word};1${day}-03-2026 18:00;1${day}-03-2026 20:10;1`);
       const { items } = await read(sessions("Laadpaal;EVSE;Start;Eind;kWh", ...rows));
-      expect(items.every(({ evse_assumed }) => evse_assumed)).toBe(true);
+      expect(items.map(({ evse_assumed }) => evse_assumed)).toEqual(
+        words.map((word) => (word === "1" ? undefined : true)),
+      );
       return items.map(({ evse_no }) => evse_no);
     };
     const [front, back] = await numbers("voor", "achter");
     expect(front).not.toBe(back);
     expect(await numbers("achter", "oprit", "voor")).toEqual([back, expect.any(Number), front]);
+    expect(await numbers("1", "achter")).toEqual([1, back]);
+    // words with one number between them say none
+    for (const words of [
+      ["NL*TNM*E177*1", "NL*TNM*E178*1"],
+      ["linksvoor", "linksachter"],
+      ["binnen", "garage"],
+    ])
+      expect(await numbers(...words.toReversed())).toEqual((await numbers(...words)).reverse());
     expect(new Set(await numbers(...Array.from({ length: 9 }, (_, n) => `plek ${"abcdefghi"[n]}`))).size).toBe(9);
   });
 });

@@ -120,6 +120,11 @@ test.each([
   ["kwh", "kWh", ""],
   ["MWH totaal", "MWh", "totaal"],
   ["meterstand begin [Wh]", "Wh", "meterstand begin"],
+  ["peakWh", "Wh", "peak"],
+  ["networkWh", "Wh", "network"],
+  ["totaalVerbruikWh", "Wh", "totaalVerbruik"],
+  ["peakkWh", "kWh", "peak"],
+  ["energykWh", "kWh", "energy"],
   ["kwhteller", null, "kwhteller"],
 ])("the unit of the header %s is %s", (header, unit, rest) => {
   expect(unitOf(header)).toEqual({ unit, rest });

@@ -15,23 +15,30 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
-    with judged as (
+    with changed as (
       update core.charging_sessions s
          set flags = case when o.owns then array_remove(s.flags, 'other_registration')
                           else s.flags || '{other_registration}'::text[] end
-        from (select t.id, private.owns_moment_since(new, t.started_at)
+        from (select t as old, private.owns_moment_since(new, t.started_at)
                            -- whoever told a charge first has it
                            and not ('other_registration' = any (t.flags)
                                     and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
                 from core.charging_sessions t
                where t.partner_id = new.partner_id and t.charger_id = new.id) o
-       where s.partner_id = new.partner_id and s.id = o.id and s.charger_id = new.id
+       where s.partner_id = new.partner_id and s.id = (o.old).id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) = o.owns
-      returning s.charger_id, s.id as session_id, s.busy_from, s.ended_at, s.month)
-    select jsonb_agg(json_build_object('charger_id', j.charger_id, 'session_id', j.session_id,
-                                       'busy_from', j.busy_from, 'ended_at', j.ended_at,
-                                       'old_busy_from', j.busy_from, 'old_ended_at', j.ended_at,
-                                       'old_month', j.month)) into moved from judged j;
+      returning (o.old).*
+    ), replaced as (
+      -- it may be booked
+      insert into core.replaced_charging_sessions
+        (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+         received_at)
+      select c.partner_id, c.charger_id, c.id, c.owner_id, c.month, c.connector, c.evse_assumed, c.started_at,
+             c.ended_at, c.wh, c.flags, c.received_at
+        from changed c where c.ended_at is not null)
+    select jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
+                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into moved from changed c;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -84,7 +91,11 @@ begin
          (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
                                               'ended_at', r.ended_at, 'old_busy_from', b.started_at,
                                               'old_ended_at', b.ended_at, 'old_month', b.month))
-            from released r join core.replaced_charging_sessions b on b.session_id = r.id and b.flags = '{}')
+            from released r
+           cross join lateral (
+             select l.* from core.replaced_charging_sessions l
+              where l.session_id = r.id and not 'after_lock' = any (l.flags) order by l.id desc limit 1) b
+           where b.flags = '{}')
     into touched, changed;
   perform private.deliver_sessions(touched);
   -- what waited for what was booked may count now

@@ -66,9 +66,9 @@ begin atomic
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
      and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     -- what it said before that was never booked
+     -- the last before the lock is what is booked
      and not exists (select from core.replaced_charging_sessions l
-                      where l.session_id = r.session_id and l.id > r.id and l.flags = '{}')
+                      where l.session_id = r.session_id and l.id > r.id and not 'after_lock' = any (l.flags))
      and exists (select from core.delivered_months d
                   where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
                     and d.locked);
@@ -80,7 +80,7 @@ language sql stable
 begin atomic
   select r.* from private.still_booked(s.charger_id, s.busy_from, s.ended_at) r
    where r.partner_id = private.partner_id() and r.session_id <> s.id and r.month <> s.month
-     and (r.connector is null or s.evse_assumed or r.connector = s.connector);
+     and private.may_be_one_evse(r.connector, r.evse_assumed, s.connector, s.evse_assumed);
 end;
 
 -- How many sessions a charger may have at one time: the EVSEs that it was ever named, else two.

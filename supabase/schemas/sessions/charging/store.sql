@@ -97,6 +97,14 @@ create function private.charger_numbers(serial_number text, booted_as text, boot
 language sql immutable
 return array_remove(array[serial_number, booted_as] || booted_before, null);
 
+-- Whether registrations of one brand, of which one has no number, may be one charger: an account had both in turn.
+create function private.may_be_one_charger(one core.chargers, other core.chargers) returns boolean
+language sql immutable
+return one.account_id = other.account_id
+  and '{}' in (private.charger_numbers(one.serial_number, one.booted_as, one.booted_before),
+               private.charger_numbers(other.serial_number, other.booted_as, other.booted_before))
+  and (one.removed_at <= other.created_at or other.removed_at <= one.created_at);
+
 create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
@@ -111,7 +119,8 @@ begin
       join core.charging_sessions s on s.charger_id = r.id
      where r.brand = known.brand and r.id <> known.id
        and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
-            or r.booted_before @> array[known.serial_number])
+            or r.booted_before @> array[known.serial_number]
+            or r.account_id = known.account_id and private.may_be_one_charger(r, known))
        and s.started_at > began - interval '31 days'
        and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
 end $$;
@@ -205,8 +214,9 @@ begin
                 or h.counts_until is not null and exists (
                      select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
                       where r.brand = h.brand and r.id <> h.id
-                        and private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
-                            && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                        and (private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
+                             && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
+                             or private.may_be_one_charger(r, h))
                         and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
@@ -280,10 +290,10 @@ begin
      order by b.started_at, b.n
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month,
-           case when not (b.old).evse_assumed then (b.old).connector end, (b.old).started_at, (b.old).ended_at,
-           (b.old).wh, (b.old).flags, (b.old).received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
+           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
       -- also where only a flag or a reading changed: it may be booked
       from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )

@@ -54,7 +54,7 @@ comment on column core.charging_sessions.connector is
   'The EVSE of the charger, from 1. One EVSE charges one car at a time.';
 comment on column core.charging_sessions.evse_assumed is
   'The source told no number: 1 stands for an EVSE that it did not name, a number from 3 for one that a file names by '
-  'a word. It may be any EVSE whose number was told.';
+  'a word without one. It may be any EVSE whose number was told.';
 comment on column core.charging_sessions.busy_from is
   'Since when it needs its EVSE: started_at, or earlier if the charger takes longer for this energy; a day before the '
   'end at most. So the same hour is not used twice by sessions without a duration.';
@@ -97,19 +97,20 @@ create index charging_sessions_external_id on core.charging_sessions (external_i
 select private.enable_tenant_policy('core.charging_sessions', 'select, insert, update');
 
 create table core.replaced_charging_sessions (
-  partner_id  uuid        not null,
-  charger_id  uuid        not null,
-  id          bigint      generated always as identity,
-  session_id  uuid        not null,
-  owner_id    uuid        not null default private.owner_id(),
-  month       date        not null,
-  connector   int,
-  started_at  timestamptz not null,
-  ended_at    timestamptz not null,
-  wh          bigint      not null,
-  flags       text[]      not null,
-  received_at timestamptz not null,
-  replaced_at timestamptz not null default private.now(),
+  partner_id   uuid        not null,
+  charger_id   uuid        not null,
+  id           bigint      generated always as identity,
+  session_id   uuid        not null,
+  owner_id     uuid        not null default private.owner_id(),
+  month        date        not null,
+  connector    int         not null,
+  evse_assumed boolean     not null,
+  started_at   timestamptz not null,
+  ended_at     timestamptz not null,
+  wh           bigint      not null,
+  flags        text[]      not null,
+  received_at  timestamptz not null,
+  replaced_at  timestamptz not null default private.now(),
   constraint replaced_charging_sessions_pkey primary key (partner_id, charger_id, id),
   constraint replaced_charging_sessions_session_fkey foreign key (partner_id, charger_id, session_id)
       references core.charging_sessions (partner_id, charger_id, id),
@@ -118,8 +119,8 @@ create table core.replaced_charging_sessions (
       references core.chargers (partner_id, id, owner_id)
 );
 comment on table core.replaced_charging_sessions is
-  'What a completed session said before its source corrected it. Append-only, kept seven years.';
-comment on column core.replaced_charging_sessions.connector is 'Null if the source named no EVSE.';
+  'What a completed session was before it changed, also where only a flag or a reading did. Append-only, kept seven '
+  'years.';
 -- serves: the history of one session
 create index replaced_charging_sessions_session on core.replaced_charging_sessions (session_id);
 -- serves: what is booked at a charger, and was corrected since

@@ -13,7 +13,7 @@ comment on function private.names_parked(uuid, text[]) is
   'Which of these names parked sessions of a client have. Definer, because row-level security keeps the index on names '
   'from being used.';
 
-create function private.parked_by_name(owner uuid, wanted text[], size int, not_due boolean default false)
+create function private.parked_by_name(owner uuid, wanted text[], size int, past core.parked_charging default null)
   returns uuid[]
 language plpgsql stable security definer
 as $$
@@ -21,12 +21,12 @@ begin
   return array(
     select p.id from core.parked_charging p
      where p.names && wanted and p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
-       and (not not_due or p.retry_at is null)
+       and (past.id is null or p.retry_at is null and (p.received_at, p.id) > (past.received_at, past.id))
      order by p.received_at, p.id limit size);
 end $$;
-comment on function private.parked_by_name(uuid, text[], int, boolean) is
-  'The parked sessions of a client with one of these names, or those of them that are not due, oldest first. Definer, '
-  'because row-level security keeps the index on names from being used.';
+comment on function private.parked_by_name(uuid, text[], int, core.parked_charging) is
+  'The parked sessions of a client with one of these names, oldest first; after past only those that are not due. '
+  'Definer, because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint
 language plpgsql stable security definer
@@ -342,6 +342,7 @@ as $$
 declare
   chosen uuid[];
   told   text[];
+  last   core.parked_charging;
   stored bigint;
 begin
   -- the client itself may hold its names; others wait for no more than a second of it
@@ -350,14 +351,16 @@ begin
     select p.id from core.parked_charging p
      where p.partner_id = partner and p.owner_id = owner and p.retry_at <= private.now()
        and p.reason <> 'unreadable'
-     order by p.retry_at limit 1000);
+     order by p.retry_at, p.received_at, p.id limit 1000);
+  select p.* into last from core.parked_charging p
+   where p.partner_id = partner and p.id = any (chosen) order by p.received_at desc, p.id desc limit 1;
   told := array(select distinct n from core.parked_charging p cross join unnest(p.names) n
                  where p.partner_id = partner and p.id = any (chosen));
   stored := private.retry_parked(owner, chosen);
-  -- others of their names may be stored too
-  if stored > 0 then
+  -- those of their names that came after them may be stored too; it ends with the last, as none is looked at twice
+  if stored > 0 or cardinality(chosen) = 1000 then
     update core.parked_charging p set retry_at = private.now()
-     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, not_due => true));
+     where p.partner_id = partner and p.id = any (private.parked_by_name(owner, told, 1000, last));
   end if;
   perform private.set_tenant(null);
   return stored;

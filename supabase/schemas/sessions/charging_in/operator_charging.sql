@@ -143,11 +143,12 @@ begin
     for later in
       select h.* from core.chargers h
        where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
-         and h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
-                                                            charger.booted_before))
+         and (h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
+                                                             charger.booted_before))
+              or h.account_id = charger.account_id and private.may_be_one_charger(h, charger))
        order by h.id for no key update
     loop
-      former := private.succeed_charger(later.brand, later.serial_number);
+      former := private.succeed_charger(later.brand, later.serial_number, account => later.account_id);
       update core.chargers h set counts_from = upper(former), counts_before = lower(former)
        where h.partner_id = later.partner_id and h.id = later.id;
     end loop;

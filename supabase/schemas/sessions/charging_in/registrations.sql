@@ -17,13 +17,8 @@ return (select case
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
       order by s.started_at limit 1),
-    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0),
-    -- what was booked before it was released is its energy too
-    (select min(s.started_at) from core.charging_sessions s
-       join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                                   and d.period = s.month
-      where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.wh > 0
-        and 'other_registration' = any (s.flags) and d.locked)))) b (began));
+    (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
+      began));
 
 create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
                                         account uuid default null) returns tstzrange
@@ -36,7 +31,9 @@ begin
   perform from core.chargers h
     where h.brand = succeed_charger.brand
       and (h.serial_number = succeed_charger.serial_number
-           or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+           or h.account_id = account
+              and (succeed_charger.serial_number is null
+                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
            or not only_own and (h.booted_as = succeed_charger.serial_number
                                 or h.booted_before @> array[succeed_charger.serial_number]))
       and h.status = 'removed'
@@ -45,7 +42,9 @@ begin
     select h from core.chargers h
      where h.brand = succeed_charger.brand
        and (h.serial_number = succeed_charger.serial_number
-            or succeed_charger.serial_number is null and h.serial_number is null and h.account_id = account
+            or h.account_id = account
+               and (succeed_charger.serial_number is null
+                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
        and h.status = 'removed');
@@ -71,5 +70,5 @@ end $$;
 comment on function private.succeed_charger(text, text, boolean, uuid) is
   'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
   'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Without a number the former ones are those of the account that had none either. Definer, '
-  'because these may be of any tenant; the answer does not tell whose.';
+  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
+  'may be of any tenant; the answer does not tell whose.';

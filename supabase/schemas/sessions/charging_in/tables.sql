@@ -149,7 +149,7 @@ comment on column core.parked_charging.item is
   'The session for private.store_sessions, without a charger. With the words of the source. Of a CDR that we cannot '
   'read: {words, refused, sent_sha256}, refused says what is wrong with it.';
 comment on column core.parked_charging.retry_at is
-  'When the worker looks for its charger, or reads it, again; null until one of its names appears.';
+  'When the worker looks for its charger, or reads it, again; null until a name of it is given, or after it looked.';
 -- serves: the same session under other names, and taking it back
 create index parked_charging_external_id on core.parked_charging (external_id, source);
 -- serves: what a new name frees

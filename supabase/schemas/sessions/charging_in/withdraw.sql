@@ -33,9 +33,10 @@ begin
      where s.partner_id = private.partner_id() and s.id = o.id
   ), replaced as (
     insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, started_at, ended_at, wh, flags, received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, case when not o.evse_assumed then o.connector end,
-           o.started_at, o.ended_at, o.wh, o.flags, o.received_at
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.connector, o.evse_assumed, o.started_at,
+           o.ended_at, o.wh, o.flags, o.received_at
       from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence

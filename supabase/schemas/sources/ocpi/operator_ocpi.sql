@@ -114,6 +114,7 @@ begin
          pull_until = case when input ? 'from' then null else c.pull_until end,
              pull_offset = case when input ? 'from' then 0 else c.pull_offset end,
          pull_party = case when input ? 'from' then null else c.pull_party end,
+         pull_refused = case when not input ? 'from' then c.pull_refused end,
          pull_pages = 0,
          pull_lease_id = null, pull_lease_until = null
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id

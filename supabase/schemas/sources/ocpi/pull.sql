@@ -27,6 +27,7 @@ begin
                                                                   'key_id', l.their_token_key_id),
            -- a hub that is named as the receiver answers for all behind it
            'plain_token', l.plain_token, 'parties', l.hubs || l.parties || l.added_parties, 'party', l.pull_party,
+           'refused', l.pull_refused,
            'date_from', private.iso(private.ocpi_pull_from(l)), 'date_to', private.iso(l.pull_until), 'offset',
                l.pull_offset)), '[]') into pulls
     from leased l;
@@ -49,7 +50,7 @@ language sql security definer
 as $$ select private.act_as(caller, 'worker'); select private.lease_ocpi_pulls((batch ->> 'size')::int); $$;
 comment on function api.lease_ocpi_pulls(jsonb, jsonb) is
   'The next platforms to read CDRs of: {size} to [{partner_id, owner_id, lease_id, versions_url, cdrs_url, origins, '
-  'their_token, plain_token, parties, party, date_from, date_to, offset}].';
+  'their_token, plain_token, parties, party, refused, date_from, date_to, offset}].';
 grant execute on function api.lease_ocpi_pulls(jsonb, jsonb) to edge_slow;
 
 -- The connection of a lease, locked, and the transaction narrowed to its client; null if another worker has it by now.
@@ -123,7 +124,7 @@ begin
   -- an empty page may have others behind it
   stale := case when results @> '[{"status": "taken"}]' then 0 else link.pull_pages + 1 end;
   update core.ocpi_connections c set pull_party = input ->> 'party',
-      pull_offset = (input ->> 'offset')::int, pull_pages = stale,
+      pull_offset = (input ->> 'offset')::int, pull_pages = stale, pull_refused = nullif(input -> 'refused', 'null'),
       pull_lease_until = private.now() + interval '60 seconds'
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id;
   return json_build_object('leased', true, 'stale', stale,
@@ -131,8 +132,8 @@ begin
                                       where r ->> 'status' = 'refused'));
 end $$;
 comment on function api.take_pulled_cdrs(jsonb, jsonb) is
-  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, offset} to {leased, stale, '
-  'faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
+  'Stores a page of CDRs and where to go on: {partner_id, owner_id, lease_id, cdrs, party, refused, offset} to '
+  '{leased, stale, faulty}. stale: the pages in a row with nothing new. leased false: another worker reads on.';
 grant execute on function api.take_pulled_cdrs(jsonb, jsonb) to edge_slow;
 
 -- Mails the partner's managers and the operator that CDRs could not be read for a day.
@@ -157,7 +158,10 @@ as $$
 declare
   link  core.ocpi_connections := private.leased_ocpi(input);
   whole constant boolean := coalesce((input ->> 'whole')::boolean, false);
-  error text := left(input ->> 'error', 200);
+  -- of a whole pass the worker says what was refused; it may have begun again
+  kept  constant jsonb := case when not whole then link.pull_refused end;
+  error text := left(coalesce(input ->> 'error', kept ->> 'reason'), 200);
+  saw   constant text := left(coalesce(input ->> 'saw', kept ->> 'saw'), 300);
   again boolean;
   warn  boolean;
 begin
@@ -181,16 +185,17 @@ begin
          pull_until = case when whole then null else c.pull_until end,
          pull_party = case when whole then null else c.pull_party end,
          pull_offset = case when whole then 0 else c.pull_offset end,
+         pull_refused = case when not whole then c.pull_refused end,
          -- after too many, it goes on at the page that it reached
          pull_pages = case when whole or error = 'too_many_pages' then 0 else c.pull_pages end,
          left_from = case when again then null else c.left_from end,
          left_names = case when again then null else c.left_names end,
-         pull_due_at = case when error <> 'parked_limit' and not whole then private.now() + interval '15 minutes'
+         pull_due_at = case when input ->> 'error' is not null and not whole then private.now() + interval '15 minutes'
                             when again or not whole or c.pull_until < private.now() - interval '1 hour'
                             then private.now()
                             else private.now() + interval '6 hours' + random() * interval '1 hour' end,
          failing_since = case when error is null then null else coalesce(c.failing_since, private.now()) end,
-             last_error = error, last_error_detail = case when error is not null then left(input ->> 'saw', 300) end,
+             last_error = error, last_error_detail = case when error is not null then saw end,
          warned = error is not null and (c.warned or warn)
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;

@@ -49,7 +49,8 @@ begin
              their_token_key_id = input #>> '{their_token,key_id}',
          registered_at = private.now(), pull_due_at = case when input ->> 'cdrs_url' is not null then private.now() end,
          -- an offset is of the list that was read: this may be another
-         pull_party = null, pull_offset = 0, pull_pages = 0, pull_lease_id = null, pull_lease_until = null,
+         pull_party = null, pull_offset = 0, pull_pages = 0, pull_refused = null, pull_lease_id = null,
+             pull_lease_until = null,
          failing_since = null, last_error = null, last_error_detail = null, warned = false
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
   returning * into link;

@@ -31,6 +31,7 @@ create table core.ocpi_connections (
   pull_party              text,
   pull_offset             int         not null default 0,
   pull_pages              int         not null default 0,
+  pull_refused            jsonb,
   left_from               timestamptz,
   left_names              bigint,
   pull_due_at             timestamptz,
@@ -70,10 +71,12 @@ comment on column core.ocpi_connections.registration_token_hash is
 comment on column core.ocpi_connections.taken is
   'CDRs that were new; refused: answered with 2001. last_refusal says why, without values.';
 comment on column core.ocpi_connections.pulled_to is
-  'Up to where their CDRs were read whole. A pass reads from 48 hours before it, or from pull_from, to pull_until, and '
-  'is at pull_offset.';
+  'Up to where their CDRs were read, but those of a party that was refused. A pass reads from 48 hours before it, or '
+  'from pull_from, to pull_until, and is at pull_offset.';
 comment on column core.ocpi_connections.pull_party is
   'Whose CDRs the pass reads, where the platform gives those of one party at a time; null for the first.';
+comment on column core.ocpi_connections.pull_refused is
+  'What the platform refused in this pass: {reason, saw} of the first party, and how many parties.';
 comment on column core.ocpi_connections.pull_pages is 'The pages in a row that brought nothing new.';
 comment on column core.ocpi_connections.left_from is
   'Since when CDRs were left with the platform, because their charger is unknown and there was no room to park them. '

@@ -27,9 +27,12 @@ const UNIT = /(?<![a-z])[km]?wh(?![a-z])/i;
 /** Where words are joined: energyWh, kWhDelivered. */
 const JOINED = /(?<=[a-z])(?:[kM][Ww][Hh]|K[Ww][Hh]|(?<!k)Wh)(?![a-z])|(?<![A-Za-z])(?:[kM]?Wh|K[Ww]h)(?=[A-Z])/;
 
+/** A word that ends in k has its own k: peakWh. */
+const AFTER_K = /(?<=(?:[Pp]eak|[Pp]iek|[Nn]etwork|[Nn]etwerk|[Vv]erbruik))Wh(?![a-z])/;
+
 /** The unit that a text names, and the text without it and the brackets around it. */
 export function unitOf(text: string): { unit: EnergyUnit | null; rest: string } {
-  const found = (UNIT.exec(text) ?? JOINED.exec(text))?.[0];
+  const found = (UNIT.exec(text) ?? AFTER_K.exec(text) ?? JOINED.exec(text))?.[0];
   if (!found) return { unit: null, rest: text };
   const rest = text
     .replace(found, "")

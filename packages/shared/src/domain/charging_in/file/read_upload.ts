@@ -572,15 +572,15 @@ function evseNumberOf(word: string): number | null {
   return bare || last ? Number(bare ?? last) : null;
 }
 
-/** A number from 3 that a word has in every file, whatever other words are beside it. */
+/** A number from 3 that a word has in every file, but where another word of the charger has it. */
 const numberByWord = (word: string): number =>
   3 + [...word.replace(/[*\-\s]/g, "")].reduce((hash, sign) => (hash * 31 + sign.charCodeAt(0)) % 97, 7);
 
 type Evse = { evse_no: number; evse_assumed?: true };
 
 /**
- * EVSEs that a file names by words, such as A and B: of each charger they have the numbers that the words say. Other words have a
- * number of their own, which is assumed: a charge that somebody else told with a number may be the same.
+ * EVSEs that a file names by words, such as A and B: of each charger they have the numbers that the words say. A word that says none,
+ * or the number of another word, has a number of its own. That is assumed: a charge that somebody told with a number may be the same.
  */
 class Evses {
   readonly #table: Table;
@@ -613,10 +613,11 @@ class Evses {
   }
 
   #number(words: Map<string, Evse | null>): void {
-    const said = [...words.keys()].map(evseNumberOf);
+    // sorted, so that another order of rows gives the same numbers
+    const named = [...words.keys()].sort();
+    const said = named.map(evseNumberOf);
     const taken = new Set<number | null>(said);
-    const isAssumed = said.every((number) => number === null);
-    for (const [index, word] of [...words.keys()].entries()) {
+    for (const [index, word] of named.entries()) {
       const number = said[index] ?? null;
       if (number !== null && said.indexOf(number) === said.lastIndexOf(number)) words.set(word, { evse_no: number });
       // one word alone may be the kind of plug
@@ -624,7 +625,7 @@ class Evses {
         let other = numberByWord(word);
         while (taken.has(other)) other = other < 99 ? other + 1 : 3;
         taken.add(other);
-        words.set(word, { evse_no: other, ...(isAssumed && { evse_assumed: true }) });
+        words.set(word, { evse_no: other, evse_assumed: true });
       }
     }
   }
