@@ -104,12 +104,14 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const held = async () =>
       (
         await world.rows(
-          `select m.status from core.mandates m join core.connections c on c.id = m.connection_id
-          where c.account_id = $1 order by m.created_at`,
+          `select m.status || ' from ' || m.valid_from as held
+             from core.mandates m join core.connections c on c.id = m.connection_id
+            where c.account_id = $1 order by m.created_at`,
           customer.account_id,
         )
-      ).map(({ status }) => status);
-    expect(await held()).toEqual(["revoked", "signed"]);
+      ).map(({ held }) => held);
+    // what the withdrawal left covered keeps its terms
+    expect(await held()).toEqual(["revoked from 2026-01-01", "signed from 2026-11-01"]);
     // one that the operator ended, or of a login that is gone, is not signed again by oneself
     const may = async () =>
       (
