@@ -154,6 +154,7 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
       token_hash: hashSecret(secret),
       sign_in_session_id: sessionId,
       signatory_hash: signatory && hashSecret(signatory),
+      before_hash: hashSecret(this.cookie("session") ?? ""),
     };
     await callFor(SESSION, this.environment, admission)("begin_page_session", session);
     this.keep("session", secret, COOKIE_SECONDS);
