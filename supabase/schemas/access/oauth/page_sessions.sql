@@ -112,15 +112,17 @@ language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
-  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, expires_at)
-  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.expires_at
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory, expires_at)
+  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.signatory,
+         s.expires_at
     from core.page_sessions s
    where s.token_hash = decode(request ->> 'token_hash', 'hex') and s.user_id = private.user_id();
   return json_build_object('ok', true);
 end $$;
 comment on function api.share_page_session(jsonb, jsonb) is
   'Lets a browser that is signed in on to the person''s other pages: {token_hash, new_token_hash}. Same sign-in, same '
-  'end, and each page looks up itself what the person may. An address that they proved as a signatory stays behind.';
+  'end, and each page looks up itself what the person may. An address that they proved as a signatory comes along, so '
+  'that it is there when they come back.';
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
