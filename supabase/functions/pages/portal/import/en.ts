@@ -213,7 +213,7 @@ export const en: ImportWords = {
     was_drafted: "Signed up",
     twice: (row) => `Is in the file twice: also in row ${row}`,
     invited: "Will be invited",
-    not_mailed: "Not mailed: this address has had enough invitations today. Pass the link on yourself.",
+    not_mailed: "Not mailed: we may not mail this address now. Pass the link on yourself.",
   },
   ean_status: {
     pending: "We look the EAN up by the address.",

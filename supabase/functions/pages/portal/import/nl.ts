@@ -220,7 +220,7 @@ export const nl = {
     was_drafted: "Aangemeld",
     twice: (row: string) => `Staat dubbel in het bestand: ook op regel ${row}`,
     invited: "Wordt uitgenodigd",
-    not_mailed: "Niet gemaild: dit adres heeft vandaag genoeg uitnodigingen gekregen. Geef de link zelf door.",
+    not_mailed: "Niet gemaild: wij mogen dit adres nu niet mailen. Geef de link zelf door.",
   },
   ean_status: {
     pending: "De EAN-code zoeken wij bij het adres op.",
