@@ -129,7 +129,7 @@ export const en: ImportWords = {
     yes: "We mail them",
     yes_hint: "Each customer gets a mail with their own link, and up to three reminders.",
     no: "You send the links yourself",
-    no_hint: "After signing up you get a link for each customer. We can still mail them then.",
+    no_hint: "After signing up you get a link for each customer. We can still mail them within an hour.",
     missing: "Choose who sends the customers their link",
   },
   consent: {

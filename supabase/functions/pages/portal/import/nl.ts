@@ -133,7 +133,7 @@ export const nl = {
     yes: "Wij mailen ze",
     yes_hint: "Elke klant krijgt een mail met de eigen link, en wie niets doet krijgt nog drie herinneringen.",
     no: "U stuurt de links zelf",
-    no_hint: "Na het aanmelden krijgt u van elke klant een link. Wij kunnen ze daarna alsnog mailen.",
+    no_hint: "Na het aanmelden krijgt u van elke klant een link. Wij kunnen ze binnen een uur alsnog mailen.",
     missing: "Kies wie de klanten hun link stuurt",
   },
   consent: {
