@@ -5239,11 +5239,22 @@ $$;
 comment on function private.end_signatory_session(text) is
   'Signs a signatory out. Definer, because the row is of no person.';
 
+-- Ends the sign-in of a browser of the person, on all the pages that it was let on to.
+create function private.end_sign_in(token_hash text) returns void
+language sql
+as $$
+  delete from core.page_sessions s using core.page_sessions o
+   where o.token_hash = decode(end_sign_in.token_hash, 'hex') and o.user_id = private.user_id()
+     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id
+$$;
+
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
+  -- signing out would not find what the sign-in before it opened
+  perform private.end_sign_in(request ->> 'before_hash');
   insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
   values (private.reserve_token_hash(request ->> 'token_hash'), private.user_id(),
           (request ->> 'sign_in_session_id')::uuid,
@@ -5251,24 +5262,27 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. '
-  'sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code '
-  'began, and that this one replaces.';
+  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?, '
+  'before_hash}. sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session '
+  'that their code began, and that this one replaces. before_hash is of the cookie that the browser had: if that is of '
+  'the same person, its sign-in ends.';
 
 create function api.share_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
-  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, expires_at)
-  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.expires_at
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory, expires_at)
+  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.signatory,
+         s.expires_at
     from core.page_sessions s
    where s.token_hash = decode(request ->> 'token_hash', 'hex') and s.user_id = private.user_id();
   return json_build_object('ok', true);
 end $$;
 comment on function api.share_page_session(jsonb, jsonb) is
   'Lets a browser that is signed in on to the person''s other pages: {token_hash, new_token_hash}. Same sign-in, same '
-  'end, and each page looks up itself what the person may. An address that they proved as a signatory stays behind.';
+  'end, and each page looks up itself what the person may. An address that they proved as a signatory comes along, so '
+  'that it is there when they come back.';
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -5276,10 +5290,7 @@ as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
   perform private.end_signatory_session(request ->> 'token_hash');
-  delete from core.page_sessions s using core.page_sessions o
-   where o.token_hash = decode(request ->> 'token_hash', 'hex') and o.user_id = private.user_id()
-     -- with the other pages that it was let on to
-     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id;
+  perform private.end_sign_in(request ->> 'token_hash');
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is
@@ -10571,7 +10582,7 @@ end $$;
 
 -- What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A
 -- first mandate begins on 1 January of this year; signed in November or December, it lasts the next year too. A renewal
--- begins after what is signed.
+-- begins after what is signed, and a mandate after a withdrawal after what that left covered, which keeps its terms.
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
 as $$
@@ -10579,11 +10590,14 @@ declare
   today      constant date := private.today();
   year       constant int  := extract(year from today);
   held_until constant date := private.signed_until(connection);
+  kept_until constant date := (select max(m.covered_until) from core.mandates m
+                                where m.partner_id = private.partner_id()
+                                  and m.connection_id = mandate_periods.connection and m.covered_until >= m.valid_from);
 begin
   return (
     select jsonb_agg(jsonb_build_object(
              'validity_years', n.years,
-             'valid_from', coalesce(held_until + 1, make_date(year, 1, 1)),
+             'valid_from', coalesce(held_until + 1, greatest(make_date(year, 1, 1), kept_until + 1)),
              'valid_until', make_date(
                case when held_until is not null then extract(year from held_until)::int + n.years
                     -- what is signed shortly before the year ends would hold for weeks
@@ -21360,6 +21374,7 @@ declare
   named   jsonb;
   brand   jsonb;
   letters jsonb;
+  dropped bigint;
 begin
   perform private.act_as(caller, 'partner');
   perform private.act_as_manager();
@@ -21369,15 +21384,17 @@ begin
      and i.rows_done = i.row_count and not i.send_invite
   returning jsonb_path_query_array(i.outcomes, '$[*].draft_id ? (@ != null)') into named;
   brand := private.partner_brand(private.own_partner());
+  -- locked before they are read: somebody who mails one by itself meanwhile is seen
+  perform private.own_drafts(named);
   select jsonb_agg(jsonb_build_object('recipient', d.email, 'cause', 'claim:' || d.id,
                                       'content', private.letter_content(d, brand, links)))
     into letters
-    from private.own_drafts(named) o (id)
-    join core.drafts d on d.partner_id = private.partner_id() and d.id = o.id
+    from jsonb_array_elements_text(named) n (id)
+    join core.drafts d on d.partner_id = private.partner_id() and d.id = n.id::uuid
    where d.invited_at is null and private.draft_status(d) = 'invited'
      and not private.opted_out(d.email, links ->> 'key');
   if letters is not null then
-    perform private.enqueue_mails(
+    dropped := private.enqueue_mails(
       jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
                          'key', links -> 'key'), letters);
     -- whom a limit left out keeps the link
@@ -21386,7 +21403,7 @@ begin
       join core.mail_outbox m on m.partner_id = private.partner_id() and m.cause = 'claim:' || n.id
      where d.partner_id = private.partner_id() and d.id = n.id::uuid and d.invited_at is null;
     perform private.audit('drafts.invited', (input ->> 'id')::uuid,
-                          jsonb_build_object('rows', jsonb_array_length(letters)));
+                          jsonb_build_object('rows', jsonb_array_length(letters) - dropped));
   end if;
   return json_build_object('ok', true);
 end $$;
@@ -21699,7 +21716,8 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'own_pages', private.has_own_pages(private.manager_id()),
-    'figures', figures,
+    -- of the same count as the payouts
+    'figures', case when many then last.figures else figures end,
     'period', private.customers_won((query ->> 'year')::int),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),

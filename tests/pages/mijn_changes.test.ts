@@ -83,6 +83,36 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     );
   });
 
+  test("a withdrawal before the factor of the year is known does not say that no money comes", async () => {
+    const customer = await newCustomer(world);
+    await world.row(
+      `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
+       select c.partner_id, c.id, c.owner_id, '2027-01-01', 12, 1, 'staged', 'test', now() from core.connections c where c.account_id = $1 returning 1`,
+      customer.account_id,
+    );
+    const factors = await world.database.admin.query(
+      "delete from core.ere_factors where delivery_year = 2027 returning *",
+    );
+    const now = world.environment.now().toISOString();
+    await world.travel("2027-02-10T12:00:00Z");
+    const ask = await browserOf(world, customer);
+    const page = await open(ask, customer, "/mandate", "/revoke");
+    const form_token = formToken((await ask(page)).text);
+    await ask(sent(page, "revoke-code"), { form: { form_token } });
+    const after = await ask(page, { form: { form_token, code: await codeFor(customer) } });
+    await world.travel(now);
+    for (const { delivery_year, renewable_share, bookable_until } of factors.rows)
+      await world.row(
+        "insert into core.ere_factors (delivery_year, renewable_share, bookable_until) values ($1, $2, $3) returning 1",
+        delivery_year,
+        renewable_share,
+        bookable_until,
+      );
+    expect(main(after.text)).toContain(
+      "Dat geldt meteen. Wat al is ingeboekt of nog meetelt, wordt gewoon verkocht en betaald.",
+    );
+  });
+
   test("who withdrew the mandate of their own account signs again, by the same steps; nobody else may", async () => {
     const customer = await newCustomer(world);
     const ask = await browserOf(world, customer);
@@ -104,12 +134,14 @@ describe("contract §6 what is changed from the own pages ends there", () => {
     const held = async () =>
       (
         await world.rows(
-          `select m.status from core.mandates m join core.connections c on c.id = m.connection_id
-          where c.account_id = $1 order by m.created_at`,
+          `select m.status || ' from ' || m.valid_from as held
+             from core.mandates m join core.connections c on c.id = m.connection_id
+            where c.account_id = $1 order by m.created_at`,
           customer.account_id,
         )
-      ).map(({ status }) => status);
-    expect(await held()).toEqual(["revoked", "signed"]);
+      ).map(({ held }) => held);
+    // what the withdrawal left covered keeps its terms
+    expect(await held()).toEqual(["revoked from 2026-01-01", "signed from 2026-11-01"]);
     // one that the operator ended, or of a login that is gone, is not signed again by oneself
     const may = async () =>
       (

@@ -103,11 +103,23 @@ describe("contract §7 signing in to the pages of a partner", () => {
       customer.user_id,
     );
     expect(at).toBe(before.at);
+    await signInToPortal(world, ask, customer.email);
+    expect((await ask(mijn(world))).status, "another sign-in ends the one before it, on both").toBe(303);
+    await ask(portal(world, "/mijn"), { form: { form_token: formToken((await ask(portal(world))).text) } });
+    expect((await ask(mijn(world))).status).toBe(200);
     // who manages no longer has the session and none of the pages
     await world.row("delete from core.partner_managers where user_id = $1 returning 1", customer.user_id);
     expect((await ask(portal(world))).status).toBe(403);
     expect((await ask(mijn(world))).status).toBe(200);
+    const form = {
+      form_token: formToken((await ask(mijn(world))).text),
+      account: customer.account_id,
+      page: "/payout",
+    };
+    const led = (await ask(mijn(world, "/open"), { form })).location ?? "";
+    expect((await ask(led)).status).toBe(200);
     await ask(portal(world, "/sign-out"), { form: { form_token: formToken((await ask(portal(world))).text) } });
+    expect((await ask(led)).status, "the claim asks for a code again").toBe(303);
     expect((await ask(mijn(world))).location).toContain("/mijn/sign-in");
     expect((await back(mijn(world))).status, "another browser's sign-in is its own").toBe(200);
   });

@@ -289,6 +289,32 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     expect(await drafted(email)).toBe(1);
   });
 
+  test("contract §4 who is mailed by themselves while the whole import is mailed gets one letter", async () => {
+    const all = emails(2);
+    const [mailed = "", other = ""] = all;
+    const { page } = await look(csvOf(...all));
+    await confirm(page);
+    const form = { form_token: await tokenOf(ask, page) };
+    const holder = await world.database.admin.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("update core.drafts set invited_at = now() where email = $1", [mailed]);
+      const sending = ask(portal(world, `${page}/mail`), { form });
+      await expect
+        .poll(() =>
+          world.rows("select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'invite_import'"),
+        )
+        .toHaveLength(1);
+      await holder.query("commit");
+      expect((await sending).status).toBe(303);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    const mails = await world.mails("where recipient = any ($1)", all);
+    expect(mails.map(({ recipient }) => recipient)).toEqual([other]);
+  });
+
   test("contract §4 it is encrypted, for who brought it alone, and gone after an hour", async () => {
     const [email = ""] = emails(1);
     const { page } = await look(csvOf(email));

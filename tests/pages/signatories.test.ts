@@ -8,7 +8,7 @@ import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, formToken, heading, newBrowser } from "./claimant.ts";
 import { createCustomerWorld, mijn, signIn, signInCode } from "./customer.ts";
-import { newManager } from "./manager.ts";
+import { newManager, portal } from "./manager.ts";
 import { newAddress, type SignedCustomer, signedCustomer } from "./signatory_customer.ts";
 
 let world: SandboxWorld;
@@ -209,9 +209,8 @@ describe("contract §7 a signatory of a CPO's customer signs in", () => {
   test("its secret is none for the partner's pages, and without its mark none at all", async () => {
     const ask = await browserAt(one.email);
     const secret = ask.jar("mijn").replace("mijn=", "");
-    const portal = `${world.environment.config.PAGES_URL}/portal`;
     for (const [url, cookie] of [
-      [portal, `portal=${secret}`],
+      [portal(world), `portal=${secret}`],
       [mijn(world), `mijn=${secret.replace("signatory.", "")}`],
       [mijn(world, "/tokens"), `mijn=${secret.replace("signatory.", "")}`],
     ] as const) {
@@ -358,6 +357,17 @@ describe("contract §7 what a signatory has there", () => {
     expect((await ask(mijn(world, "/tokens"))).status, "the login's own").toBe(200);
     const browsers = await world.rows("select user_id from core.page_sessions where signatory = $1", email);
     expect(browsers.map(({ user_id }) => user_id !== null)).toEqual([true]);
+    await world.row(
+      "insert into core.partner_managers (partner_id, user_id) select $1, user_id from core.page_sessions where signatory = $2 returning 1",
+      world.partnerA.id,
+      email,
+    );
+    for (const [from, to] of [
+      [mijn(world), mijn(world, "/portal")],
+      [portal(world), portal(world, "/mijn")],
+    ] as const)
+      expect((await ask(to, { form: { form_token: formToken((await ask(from)).text) } })).status).toBe(303);
+    expect(await total(), "there and back").toBe(both);
     await world.row("update core.page_sessions set signatory = null where signatory = $1", email);
     expect(both - (await total())).toBe(4321);
     expect((await ask(mijn(world, `/account/${cpo.account_id}`))).status).toBe(404);

@@ -5,6 +5,7 @@ import { ApiError } from "#shared/foundation/errors.ts";
 import type { Replica } from "#shared/foundation/replica.ts";
 import { Admission, readBearer, TenantChanged } from "#shared/http/admit.ts";
 import type { CallerRule } from "#shared/http/endpoint.ts";
+import { endClaimSession } from "./claim_session.ts";
 import type { Errors, Frame, Html } from "./frame.ts";
 import { html } from "./html.ts";
 import type { Handler, PageAnswer, PageRequest } from "./page_request.ts";
@@ -153,6 +154,7 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
       token_hash: hashSecret(secret),
       sign_in_session_id: sessionId,
       signatory_hash: signatory && hashSecret(signatory),
+      before_hash: hashSecret(this.cookie("session") ?? ""),
     };
     await callFor(SESSION, this.environment, admission)("begin_page_session", session);
     this.keep("session", secret, COOKIE_SECONDS);
@@ -218,13 +220,13 @@ export abstract class SignedInRequest<Name extends string> extends SignInRequest
     return this.c.redirect(`${this.frame.root}${home}?lang=${this.locale}`, 303);
   }
 
-  /** Signs this browser out, of the pages too that goOn() led to: the claims of the person that it may have been led to. */
-  async endSession(): Promise<SqlAnswer<"end_page_session">> {
+  /** Signs this browser out: of the pages too that goOn() led to, and of the claims that it may have been led to. */
+  async endSession(): Promise<void> {
     const token_hash = hashSecret(this.cookie("session") ?? "");
     const ending = callFor(SESSION, this.environment, this.#admissionFor(SESSION))("end_page_session", { token_hash });
-    const ended = JSON.parse(await ending);
+    const { draft_ids }: SqlAnswer<"end_page_session"> = JSON.parse(await ending);
     this.forget("session");
-    return ended;
+    for (const draft_id of draft_ids) endClaimSession(this.c, this.environment, draft_id, this.c.var.root);
   }
 
   #admissionFor(rule: Parameters<typeof Admission.with>[2], tenant?: string): Admission {

@@ -5,7 +5,7 @@ import { aboutMail } from "#shared/domain/mail/about.ts";
 import { dayOf } from "#shared/values/dutch_clock.ts";
 import { lineOf, serialNumber } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
-import { beginClaimSession, claimPath, endClaimSession } from "../kit/claim_session.ts";
+import { beginClaimSession, claimPath } from "../kit/claim_session.ts";
 import { csvFile } from "../kit/download.ts";
 import type { Handler } from "../kit/page_request.ts";
 import { asPdf } from "../kit/pdf.ts";
@@ -356,11 +356,8 @@ const showClosed = onSignIn((request) => {
   return request.page(closedPage(request.frame, end ? JSON.parse(end) : null));
 });
 
-/** Ends what this browser has: its session, and those of the claims it may have been led to. */
 const signOut = signedIn(async (request) => {
-  const { c, environment } = request;
-  const { draft_ids } = await request.endSession();
-  for (const draft_id of draft_ids) endClaimSession(c, environment, draft_id, c.var.root);
+  await request.endSession();
   return request.go("/sign-in", { out: "" });
 });
 

@@ -41,16 +41,21 @@ ${overview.manages ? doButton(frame, "/portal", {}, words.portal_of(overview.man
   });
 }
 
-/** A mandate was just withdrawn: the sum that still comes, and the kWh that it is for. */
+/** A mandate was just withdrawn: the sum that still comes, and the kWh that it is for. Of several accounts nobody's sum is known. */
 function afterWithdrawal({ locale }: MijnFrame, overview: Overview): string {
   const words = WORDS[locale].overview.withdrawn;
+  if (overview.accounts.length > 1) return words.done;
   const { left, kwh, estimated, unknown } = toComeOf(overview);
+  // months of a year without a factor are in no quarter
+  const waits = overview.left_out.some(({ why }) => why === "no_factor");
   const rest =
-    left > 0
+    left > 0 && !unknown
       ? words.kept(`${estimated > 0 ? "± " : ""}${inEuro(left, locale)}`, inKwh(kwh, locale))
       : unknown && kwh > 0
         ? words.kept_unknown(inKwh(kwh, locale))
-        : words.nothing;
+        : waits
+          ? WORDS[locale].progress.withdrawn_kept
+          : words.nothing;
   return `${words.done} ${rest}`;
 }
 

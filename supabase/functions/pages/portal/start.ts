@@ -125,7 +125,8 @@ function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_las
   return {
     name: words.next.title,
     value: inEuro(coming_eur, frame.locale),
-    small: `${paid.statuses[(status ?? "pending") as Payout["status"]]}. ${to}`,
+    // what nobody counted yet has no status
+    small: payouts ? `${paid.statuses[(status ?? "pending") as Payout["status"]]}. ${to}` : to,
   };
 }
 
@@ -239,7 +240,7 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...(customers === null || customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
   return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
-${lines.length === 0 ? html`<p>${chip("done", words.attention.nothing)}</p>` : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}
+${lines.length === 0 ? (customers ? html`<p>${chip("done", words.attention.nothing)}</p>` : html`<p class="quiet">${words.counting}</p>`) : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}
 ${partly.map((line) => html`<p class="quiet">${line}</p>`)}</section>`;
 }
 

@@ -79,11 +79,22 @@ $$;
 comment on function private.end_signatory_session(text) is
   'Signs a signatory out. Definer, because the row is of no person.';
 
+-- Ends the sign-in of a browser of the person, on all the pages that it was let on to.
+create function private.end_sign_in(token_hash text) returns void
+language sql
+as $$
+  delete from core.page_sessions s using core.page_sessions o
+   where o.token_hash = decode(end_sign_in.token_hash, 'hex') and o.user_id = private.user_id()
+     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id
+$$;
+
 create function api.begin_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
+  -- signing out would not find what the sign-in before it opened
+  perform private.end_sign_in(request ->> 'before_hash');
   insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory)
   values (private.reserve_token_hash(request ->> 'token_hash'), private.user_id(),
           (request ->> 'sign_in_session_id')::uuid,
@@ -91,24 +102,27 @@ begin
   return json_build_object('ok', true);
 end $$;
 comment on function api.begin_page_session(jsonb, jsonb) is
-  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?}. '
-  'sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session that their code '
-  'began, and that this one replaces.';
+  'Begins the page session of a person who just signed in: {token_hash, sign_in_session_id, signatory_hash?, '
+  'before_hash}. sign_in_session_id is of the session JWT that admitted them. signatory_hash is of the page session '
+  'that their code began, and that this one replaces. before_hash is of the cookie that the browser had: if that is of '
+  'the same person, its sign-in ends.';
 
 create function api.share_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
 as $$
 begin
   perform private.act_as(caller, 'session');
-  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, expires_at)
-  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.expires_at
+  insert into core.page_sessions (token_hash, user_id, sign_in_session_id, signatory, expires_at)
+  select private.reserve_token_hash(request ->> 'new_token_hash'), s.user_id, s.sign_in_session_id, s.signatory,
+         s.expires_at
     from core.page_sessions s
    where s.token_hash = decode(request ->> 'token_hash', 'hex') and s.user_id = private.user_id();
   return json_build_object('ok', true);
 end $$;
 comment on function api.share_page_session(jsonb, jsonb) is
   'Lets a browser that is signed in on to the person''s other pages: {token_hash, new_token_hash}. Same sign-in, same '
-  'end, and each page looks up itself what the person may. An address that they proved as a signatory stays behind.';
+  'end, and each page looks up itself what the person may. An address that they proved as a signatory comes along, so '
+  'that it is there when they come back.';
 
 create function api.end_page_session(caller jsonb, request jsonb) returns json
 language plpgsql security definer
@@ -116,10 +130,7 @@ as $$
 begin
   perform private.act_as(caller, 'session', 'signatory');
   perform private.end_signatory_session(request ->> 'token_hash');
-  delete from core.page_sessions s using core.page_sessions o
-   where o.token_hash = decode(request ->> 'token_hash', 'hex') and o.user_id = private.user_id()
-     -- with the other pages that it was let on to
-     and s.user_id = o.user_id and s.sign_in_session_id = o.sign_in_session_id;
+  perform private.end_sign_in(request ->> 'token_hash');
   return json_build_object('draft_ids', private.own_drafts());
 end $$;
 comment on function api.end_page_session(jsonb, jsonb) is

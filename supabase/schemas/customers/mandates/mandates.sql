@@ -31,7 +31,7 @@ end $$;
 
 -- What can be signed for today: [{validity_years, valid_from, valid_until}], for the fixed years or each choice. A
 -- first mandate begins on 1 January of this year; signed in November or December, it lasts the next year too. A renewal
--- begins after what is signed.
+-- begins after what is signed, and a mandate after a withdrawal after what that left covered, which keeps its terms.
 create function private.mandate_periods(connection uuid, fixed_years int) returns jsonb
 language plpgsql stable
 as $$
@@ -39,11 +39,14 @@ declare
   today      constant date := private.today();
   year       constant int  := extract(year from today);
   held_until constant date := private.signed_until(connection);
+  kept_until constant date := (select max(m.covered_until) from core.mandates m
+                                where m.partner_id = private.partner_id()
+                                  and m.connection_id = mandate_periods.connection and m.covered_until >= m.valid_from);
 begin
   return (
     select jsonb_agg(jsonb_build_object(
              'validity_years', n.years,
-             'valid_from', coalesce(held_until + 1, make_date(year, 1, 1)),
+             'valid_from', coalesce(held_until + 1, greatest(make_date(year, 1, 1), kept_until + 1)),
              'valid_until', make_date(
                case when held_until is not null then extract(year from held_until)::int + n.years
                     -- what is signed shortly before the year ends would hold for weeks

@@ -137,6 +137,7 @@ declare
   named   jsonb;
   brand   jsonb;
   letters jsonb;
+  dropped bigint;
 begin
   perform private.act_as(caller, 'partner');
   perform private.act_as_manager();
@@ -146,15 +147,17 @@ begin
      and i.rows_done = i.row_count and not i.send_invite
   returning jsonb_path_query_array(i.outcomes, '$[*].draft_id ? (@ != null)') into named;
   brand := private.partner_brand(private.own_partner());
+  -- locked before they are read: somebody who mails one by itself meanwhile is seen
+  perform private.own_drafts(named);
   select jsonb_agg(jsonb_build_object('recipient', d.email, 'cause', 'claim:' || d.id,
                                       'content', private.letter_content(d, brand, links)))
     into letters
-    from private.own_drafts(named) o (id)
-    join core.drafts d on d.partner_id = private.partner_id() and d.id = o.id
+    from jsonb_array_elements_text(named) n (id)
+    join core.drafts d on d.partner_id = private.partner_id() and d.id = n.id::uuid
    where d.invited_at is null and private.draft_status(d) = 'invited'
      and not private.opted_out(d.email, links ->> 'key');
   if letters is not null then
-    perform private.enqueue_mails(
+    dropped := private.enqueue_mails(
       jsonb_build_object('template', 'claim', 'locale', coalesce((private.own_partner()).locale, 'nl'),
                          'key', links -> 'key'), letters);
     -- whom a limit left out keeps the link
@@ -163,7 +166,7 @@ begin
       join core.mail_outbox m on m.partner_id = private.partner_id() and m.cause = 'claim:' || n.id
      where d.partner_id = private.partner_id() and d.id = n.id::uuid and d.invited_at is null;
     perform private.audit('drafts.invited', (input ->> 'id')::uuid,
-                          jsonb_build_object('rows', jsonb_array_length(letters)));
+                          jsonb_build_object('rows', jsonb_array_length(letters) - dropped));
   end if;
   return json_build_object('ok', true);
 end $$;

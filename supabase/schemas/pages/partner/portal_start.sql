@@ -123,7 +123,8 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'own_pages', private.has_own_pages(private.manager_id()),
-    'figures', figures,
+    -- of the same count as the payouts
+    'figures', case when many then last.figures else figures end,
     'period', private.customers_won((query ->> 'year')::int),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),

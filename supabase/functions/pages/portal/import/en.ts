@@ -129,7 +129,7 @@ export const en: ImportWords = {
     yes: "We mail them",
     yes_hint: "Each customer gets a mail with their own link, and up to three reminders.",
     no: "You send the links yourself",
-    no_hint: "After signing up you get a link for each customer. We can still mail them then.",
+    no_hint: "After signing up you get a link for each customer. We can still mail them within an hour.",
     missing: "Choose who sends the customers their link",
   },
   consent: {
@@ -213,7 +213,7 @@ export const en: ImportWords = {
     was_drafted: "Signed up",
     twice: (row) => `Is in the file twice: also in row ${row}`,
     invited: "Will be invited",
-    not_mailed: "Not mailed: this address has had enough invitations today. Pass the link on yourself.",
+    not_mailed: "Not mailed: we may not mail this address now. Pass the link on yourself.",
   },
   ean_status: {
     pending: "We look the EAN up by the address.",

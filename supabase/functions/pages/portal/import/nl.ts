@@ -133,7 +133,7 @@ export const nl = {
     yes: "Wij mailen ze",
     yes_hint: "Elke klant krijgt een mail met de eigen link, en wie niets doet krijgt nog drie herinneringen.",
     no: "U stuurt de links zelf",
-    no_hint: "Na het aanmelden krijgt u van elke klant een link. Wij kunnen ze daarna alsnog mailen.",
+    no_hint: "Na het aanmelden krijgt u van elke klant een link. Wij kunnen ze binnen een uur alsnog mailen.",
     missing: "Kies wie de klanten hun link stuurt",
   },
   consent: {
@@ -220,7 +220,7 @@ export const nl = {
     was_drafted: "Aangemeld",
     twice: (row: string) => `Staat dubbel in het bestand: ook op regel ${row}`,
     invited: "Wordt uitgenodigd",
-    not_mailed: "Niet gemaild: dit adres heeft vandaag genoeg uitnodigingen gekregen. Geef de link zelf door.",
+    not_mailed: "Niet gemaild: wij mogen dit adres nu niet mailen. Geef de link zelf door.",
   },
   ean_status: {
     pending: "De EAN-code zoeken wij bij het adres op.",
