@@ -16,10 +16,14 @@ const SEED = Number(process.env.ERE_SEED ?? 1);
 let world: World;
 let edge: Edge;
 let gateway: Gateway;
+/** Chargers of which the gateway says that it lost frames: beyond its bound it counts and tells them. */
+const lossy = new Set<string>();
 beforeAll(async () => {
   world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "ws://gateway.test" } });
   edge = await serveEdge(world);
-  gateway = await startTestGateway({ ...edge.settings, drainMs: 0 });
+  gateway = await startTestGateway({ ...edge.settings, drainMs: 0 }, (event, fields) => {
+    if (event === "frames_lost") lossy.add(String(fields?.charger_id));
+  });
 });
 afterAll(async () => {
   await gateway?.stop();
@@ -191,9 +195,11 @@ async function copy({ kind, connect, said, numbered, ours, random }: Copy): Prom
     if (each.action === "StartTransaction") await underway.at(-1);
     if (fails < 0.02) line.socket.terminate();
     else if (fails < 0.04) {
-      // what was sent before the close arrives before it
-      if (line.socket.readyState === line.socket.OPEN) for (const sent of onLine) arrived.add(sent);
+      // what was sent before the close arrives before it, unless the gateway began to close first
+      const codes: number[] = [];
+      line.socket.once("close", (code) => codes.push(code));
       await line.close();
+      if (codes[0] === 1005) for (const sent of onLine) arrived.add(sent);
     }
     if (fails < 0.04) line = null;
   }
@@ -202,7 +208,7 @@ async function copy({ kind, connect, said, numbered, ours, random }: Copy): Prom
   return arrived;
 }
 
-test("contract §6 what mirrors copy of random charges counts never more than was delivered, nor less than two readings prove", async () => {
+test("contract §6 what mirrors copy of random charges counts never more than was delivered, nor less than two readings prove that the gateway did not tell as lost", async () => {
   process.stdout.write(`${STATIONS} stations; ERE_STATIONS says how many, and ERE_SEED the first seed, ${SEED}\n`);
   const wrong: object[] = [];
   const one = async (seed: number) => {
@@ -262,8 +268,9 @@ test("contract §6 what mirrors copy of random charges counts never more than wa
         );
         return sum + (readings.length > 1 ? Math.max(...readings) - Math.min(...readings) : 0);
       }, 0);
-      if (counted > delivered + 50 || counted < proved - 50)
-        wrong.push({ seed, connector, counted, delivered, proved });
+      if (counted > delivered + 50 || (counted < proved - 50 && !lossy.has(charger)))
+        wrong.push({ seed, connector, counted, delivered, proved, lossy: lossy.has(charger) });
     }
   expect(wrong).toEqual([]);
+  expect(lossy.size, "what is lost is the exception").toBeLessThan(STATIONS / 10);
 }, 60_000);
