@@ -423,7 +423,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
       await page.goto(`${settings.API}/docs/`);
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      expect(page.url()).toBe(`${settings.API}/docs/#content`);
+      await page.waitForURL(`${settings.API}/docs/#content`);
       await page.goto(`${settings.API}/docs/`);
       await page.getByText("All pages").focus();
       await page.keyboard.press("Enter");
