@@ -13889,7 +13889,8 @@ declare
   booked numeric;
   seen   uuid[] := '{}';
   failed uuid[] := '{}';
-  waits  uuid[] := '{}';
+  waits  uuid[];
+  reasons text[];
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -13973,11 +13974,10 @@ begin
     failed := failed || array(select l.id from unnest(said.lines) l);
     changed := true;
   end loop;
-  waits := array(select w.line from unnest(words) w
-                  where w.what = 'back' and w.outcome is null and w.line <> all (failed) order by w.place);
-  changed := private.ask_returns(waits, array(select w.reason from unnest(words) w
-                                               where w.what = 'back' and w.outcome is null and w.line <> all (failed)
-                                               order by w.place), login) > 0 or changed;
+  select coalesce(array_agg(w.line order by w.place), '{}'), coalesce(array_agg(w.reason order by w.place), '{}')
+    into waits, reasons
+    from unnest(words) w where w.what = 'back' and w.outcome is null and w.line <> all (failed);
+  changed := private.ask_returns(waits, reasons, login) > 0 or changed;
   -- two people said it
   update core.payout_lines l set failed_by = null, returned = w.returned
     from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w
@@ -25130,7 +25130,7 @@ begin
      order by p.received_at, p.id limit size);
 end $$;
 comment on function private.parked_by_name(uuid, text[], int, core.parked_charging) is
-  'The parked sessions of a client with one of these names, oldest first; after past only those that are not due. '
+  'The parked sessions of a client with one of these names, oldest first. With past: those after it that are not due. '
   'Definer, because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint
@@ -26012,17 +26012,7 @@ as $$
 declare
   formers core.chargers[];
 begin
-  -- locked first: whoever stores a session of it now is seen below
-  perform from core.chargers h
-    where h.brand = succeed_charger.brand
-      and (h.serial_number = succeed_charger.serial_number
-           or h.account_id = account
-              and (succeed_charger.serial_number is null
-                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
-           or not only_own and (h.booted_as = succeed_charger.serial_number
-                                or h.booted_before @> array[succeed_charger.serial_number]))
-      and h.status = 'removed'
-    order by h.id for no key update;
+  -- a statement of its own: whoever stores a session of it now is seen below
   formers := array(
     select h from core.chargers h
      where h.brand = succeed_charger.brand
@@ -26032,7 +26022,8 @@ begin
                     or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
-       and h.status = 'removed');
+       and h.status = 'removed'
+     order by h.id for no key update);
   update core.chargers h
      set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day
@@ -28652,7 +28643,7 @@ as $$
 declare
   given_up int;
 begin
-  -- chargers are locked first, as everywhere; we skip one that is telling something now
+  -- we lock chargers first, as everywhere, and skip those that tell something now
   with lost as (
     select s.partner_id, s.charger_id, s.id from core.charging_sessions s
      where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)

@@ -648,7 +648,7 @@ describe("contract §3 payout settle, release", () => {
     await world.sold([100]);
     const { batch } = await prepare();
     const [line] = await world.linesOf(batch.batch_id);
-    await refused(world.anna, "payout settle", "that were paid all the same with --booked");
+    await refused(world.anna, "payout settle", "with --booked those that the bank paid after all");
     await refused(world.anna, ["payout", "settle", batch.batch_id], "is prepared; the bank does not have it yet");
     await refused(world.anna, ["payout", "settle", "--failed", line?.line_id ?? ""], "is prepared; the bank");
     await done(world.bram, ["payout", "approve", batch.batch_id, "--yes"]);

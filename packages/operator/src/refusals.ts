@@ -210,7 +210,7 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
   vat_rate_in_use: ({ valid_from }) =>
     `Invoices were issued on or after ${valid_from}, so that rate cannot change; a new rate must begin on a later day.`,
   nothing_to_settle: () =>
-    "Name the batch that was paid, the lines that failed with --failed, or those that were paid all the same with --booked.",
+    "Name the batch that was paid. Or name lines: with --failed those that failed, with --booked those that the bank paid after all.",
   payout_line_in_both: ({ line }) => `Line ${line} is in both --failed and --booked; say one of them.`,
   payout_line_not_failed: ({ line }) => `Line ${line} did not fail here, so there is nothing to take back.`,
   payout_paid_again: ({ line }) =>

@@ -189,7 +189,8 @@ declare
   booked numeric;
   seen   uuid[] := '{}';
   failed uuid[] := '{}';
-  waits  uuid[] := '{}';
+  waits  uuid[];
+  reasons text[];
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
@@ -273,11 +274,10 @@ begin
     failed := failed || array(select l.id from unnest(said.lines) l);
     changed := true;
   end loop;
-  waits := array(select w.line from unnest(words) w
-                  where w.what = 'back' and w.outcome is null and w.line <> all (failed) order by w.place);
-  changed := private.ask_returns(waits, array(select w.reason from unnest(words) w
-                                               where w.what = 'back' and w.outcome is null and w.line <> all (failed)
-                                               order by w.place), login) > 0 or changed;
+  select coalesce(array_agg(w.line order by w.place), '{}'), coalesce(array_agg(w.reason order by w.place), '{}')
+    into waits, reasons
+    from unnest(words) w where w.what = 'back' and w.outcome is null and w.line <> all (failed);
+  changed := private.ask_returns(waits, reasons, login) > 0 or changed;
   -- two people said it
   update core.payout_lines l set failed_by = null, returned = w.returned
     from (select u.line, bool_or(u.returned) as returned from unnest(words) u where u.what = 'back' group by u.line) w

@@ -25,7 +25,7 @@ begin
      order by p.received_at, p.id limit size);
 end $$;
 comment on function private.parked_by_name(uuid, text[], int, core.parked_charging) is
-  'The parked sessions of a client with one of these names, oldest first; after past only those that are not due. '
+  'The parked sessions of a client with one of these names, oldest first. With past: those after it that are not due. '
   'Definer, because row-level security keeps the index on names from being used.';
 
 create function private.count_parked(owner uuid) returns bigint

@@ -27,17 +27,7 @@ as $$
 declare
   formers core.chargers[];
 begin
-  -- locked first: whoever stores a session of it now is seen below
-  perform from core.chargers h
-    where h.brand = succeed_charger.brand
-      and (h.serial_number = succeed_charger.serial_number
-           or h.account_id = account
-              and (succeed_charger.serial_number is null
-                   or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
-           or not only_own and (h.booted_as = succeed_charger.serial_number
-                                or h.booted_before @> array[succeed_charger.serial_number]))
-      and h.status = 'removed'
-    order by h.id for no key update;
+  -- a statement of its own: whoever stores a session of it now is seen below
   formers := array(
     select h from core.chargers h
      where h.brand = succeed_charger.brand
@@ -47,7 +37,8 @@ begin
                     or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
             or not only_own and (h.booted_as = succeed_charger.serial_number
                                  or h.booted_before @> array[succeed_charger.serial_number]))
-       and h.status = 'removed');
+       and h.status = 'removed'
+     order by h.id for no key update);
   update core.chargers h
      set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day

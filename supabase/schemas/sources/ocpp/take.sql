@@ -989,7 +989,7 @@ as $$
 declare
   given_up int;
 begin
-  -- chargers are locked first, as everywhere; we skip one that is telling something now
+  -- we lock chargers first, as everywhere, and skip those that tell something now
   with lost as (
     select s.partner_id, s.charger_id, s.id from core.charging_sessions s
      where s.source = 'ocpp' and s.status = 'active' and not 'no_end' = any (s.flags)

@@ -19,7 +19,7 @@ const OF_MONTH = /^(?:sub)?(?:totaal|total|summe) (?:[a-zä]{3,9}\.? )?\d{4}(?:-
 const ABOUT_TOTAL =
   /(?<![a-z])(?:(?:sub|eind|grand )?-?(?:totaal|totals?)|som|sum|summe|gesamt|gemiddeld|average|durchschnitt)(?![a-z])/i;
 
-/** Whether a name without a time is that of a sum, such as `Totaal PAAL-17`. */
+/** Whether the name in a row without a time means a sum, such as `Totaal PAAL-17`. */
 export const tellsOfTotal = ({ text }: Cell): boolean => ABOUT_TOTAL.test(text);
 
 /** Whether a cell says that its row is a sum. */
