@@ -22119,8 +22119,10 @@ begin
   perform private.refuse_if('charger_not_found', charger.id is null or model.id is null
     or charger.catalog_charger_id is not null and not private.wants_serial_number(charger));
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
-  former := private.succeed_charger(model.brand, serial);
   is_new := charger.catalog_charger_id is null;
+  charger.brand := model.brand;
+  charger.serial_number := serial;
+  former := private.succeed_charger(charger);
   update core.chargers h
      set catalog_charger_id = model.id, brand = model.brand, serial_number = serial,
          mid_eligible = case when is_new then model.mid_meter else h.mid_eligible end,
@@ -23622,7 +23624,9 @@ create function private.charger_changed() returns trigger
 language plpgsql
 as $$
 declare
-  moved jsonb;
+  others uuid[];
+  olds   jsonb;
+  moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
@@ -23630,6 +23634,7 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
+    others := array(select r.id from private.registrations_of(new) r);
     with changed as (
       update core.charging_sessions s
          set flags = case when o.owns then array_remove(s.flags, 'other_registration')
@@ -23637,23 +23642,19 @@ begin
         from (select t as old, private.owns_moment_since(new, t.started_at)
                            -- whoever told a charge first has it
                            and not ('other_registration' = any (t.flags)
-                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                                    and private.counts_elsewhere(others, t.started_at, t.ended_at)) as owns
                 from core.charging_sessions t
                where t.partner_id = new.partner_id and t.charger_id = new.id) o
        where s.partner_id = new.partner_id and s.id = (o.old).id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) = o.owns
       returning (o.old).*
-    ), replaced as (
-      -- it may be booked
-      insert into core.replaced_charging_sessions
-        (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-         received_at)
-      select c.partner_id, c.charger_id, c.id, c.owner_id, c.month, c.connector, c.evse_assumed, c.started_at,
-             c.ended_at, c.wh, c.flags, c.received_at
-        from changed c where c.ended_at is not null)
-    select jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+    )
+    select jsonb_agg(to_jsonb(c)),
+           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
                                        'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into moved from changed c;
+                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into olds, moved from changed c;
+    -- it may be booked
+    perform private.keep_replaced(olds) where olds is not null;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -23686,15 +23687,13 @@ begin
        and (s.month = o.month or exists (
               select from core.replaced_charging_sessions r where r.partner_id = s.partner_id
                   and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       -- a session that moved to another month waits until both months are open: it is still in the booking of the
-       -- locked one
        and not exists (
               select from core.delivered_months d
-               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                 and (d.period = s.month or exists (
-                        select from core.replaced_charging_sessions r
-                         where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
-                             and r.month = d.period)))
+               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
+                 and d.locked)
+       -- a session that moved to another month waits for the month that it is booked in
+       and not exists (
+              select from core.replaced_charging_sessions r where r.session_id = s.id and private.was_booked(r))
     returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
@@ -23778,6 +23777,34 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
+-- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
+create function private.keep_replaced(sessions jsonb) returns bigint
+language sql
+as $$
+  with replaced as (
+    insert into core.replaced_charging_sessions as r
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select s.partner_id, s.charger_id, s.id, s.owner_id, s.month, s.connector, s.evse_assumed, s.started_at, s.ended_at,
+           s.wh, s.flags, s.received_at
+      from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
+    returning octet_length(r::text) as size)
+  select coalesce(sum(r.size), 0)::bigint from replaced r
+$$;
+
+-- Whether a former value of a session that waits for its month, or has just changed, is booked: the last before the lock.
+create function private.was_booked(former core.replaced_charging_sessions) returns boolean
+language plpgsql stable
+as $$
+begin
+  return former.flags = '{}'
+    and not exists (select from core.replaced_charging_sessions l
+                     where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
+    and exists (select from core.charging_sessions s
+                  join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+                 where s.id = former.session_id and d.period = former.month and d.locked);
+end $$;
+
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
 create function private.still_booked(charger uuid, since timestamptz, until timestamptz)
   returns setof core.replaced_charging_sessions
@@ -23786,13 +23813,7 @@ begin atomic
   select r.* from core.replaced_charging_sessions r
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     -- the last before the lock is what is booked
-     and not exists (select from core.replaced_charging_sessions l
-                      where l.session_id = r.session_id and l.id > r.id and not 'after_lock' = any (l.flags))
-     and exists (select from core.delivered_months d
-                  where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
-                    and d.locked);
+     and r.started_at > since - interval '31 days' and 'after_lock' = any (o.flags) and private.was_booked(r);
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -23917,10 +23938,10 @@ begin
         where n.old_month is not null));
   end if;
   with looked as (
-    select n.session_id, true as changed, n.old_month, n.old_ended_at
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_ended_at timestamptz, old_month date)
+    select n.session_id, true as changed, n.old_month
+      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
     union all
-    select o.id, false, null, null from unnest(beside) as o (id)
+    select o.id, false, null from unnest(beside) as o (id)
      where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
   ), known as materialized (  -- else a column that is used twice is looked up twice
     select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
@@ -23939,10 +23960,14 @@ begin
              select from core.replaced_charging_sessions r
               where r.partner_id = s.partner_id and r.session_id = s.id
                 and not 'after_lock' = any (r.flags)) as booked,
-           s.ended_at is not null and h.mid_eligible is true and exists (
-             select from core.delivered_months d
-              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked
+           s.ended_at is not null
+           and (h.mid_eligible is true and exists (
+                  select from core.delivered_months d
+                   where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                     and d.period = s.month)
+                or (l.old_month is not null or 'after_lock' = any (s.flags)) and exists (
+                  select from core.replaced_charging_sessions r
+                   where r.session_id = s.id and private.was_booked(r))) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -23960,7 +23985,8 @@ begin
   ), flagged as (
     select v.*, v.judged
            || case when v.booked
-                    and ('after_lock' = any (v.flags) or v.locked and (v.changed or not v.counted and v.judged = '{}'))
+                    and v.locked
+                    and ('after_lock' = any (v.flags) or v.changed or not v.counted and v.judged = '{}')
                    then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
   ), noted as (
@@ -24160,41 +24186,20 @@ as $$
      and s.ended_at between moment - interval '24 hours' and moment and s.id <> session
 $$;
 
--- The serial numbers by which a charger is known: its own, and what it booted as.
-create function private.charger_numbers(serial_number text, booted_as text, booted_before text[]) returns text[]
-language sql immutable
-return array_remove(array[serial_number, booted_as] || booted_before, null);
-
--- Whether registrations of one brand, of which one has no number, may be one charger: an account had both in turn.
-create function private.may_be_one_charger(one core.chargers, other core.chargers) returns boolean
-language sql immutable
-return one.account_id = other.account_id
-  and '{}' in (private.charger_numbers(one.serial_number, one.booted_as, one.booted_before),
-               private.charger_numbers(other.serial_number, other.booted_as, other.booted_before))
-  and (one.removed_at <= other.created_at or other.removed_at <= one.created_at);
-
-create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
+create function private.counts_elsewhere(registrations uuid[], began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
-declare
-  known   core.chargers;
-  numbers text[];
 begin
-  select * into known from core.chargers h where h.partner_id = private.partner_id() and h.id = charger;
-  numbers := private.charger_numbers(known.serial_number, known.booted_as, known.booted_before);
   return exists (
-    select from core.chargers r
-      join core.charging_sessions s on s.charger_id = r.id
-     where r.brand = known.brand and r.id <> known.id
-       and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
-            or r.booted_before @> array[known.serial_number]
-            or r.account_id = known.account_id and private.may_be_one_charger(r, known))
-       and s.started_at > began - interval '31 days'
-       and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
+    select from unnest(registrations) r
+     cross join lateral (
+       select from core.charging_sessions s
+        where s.charger_id = r and s.started_at > began - interval '31 days'
+          and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0 limit 1) s);
 end $$;
-comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
-  'Whether another registration of the same physical charger has a session with energy that counts at this time. '
-  'Definer, because it may be of any tenant; the answer does not tell whose.';
+comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) is
+  'Whether one of these registrations, the others of a physical charger, has a session with energy that counts at this '
+  'time. Definer, because they may be of any tenant; the answer does not tell whose.';
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
@@ -24220,8 +24225,11 @@ declare
   now      constant timestamptz := private.now();
   kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
                                  else 'charger' end;
-  teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
+  teller   constant uuid := case kind when 'client' then coalesce(private.owner_id(), (
+    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]))
+    else chargers[1] end;
   told     bigint;
+  olds     jsonb;
   outcome  jsonb;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
@@ -24277,14 +24285,12 @@ begin
                 or i.ended_at > h.counts_until + interval '1 day'
                 -- and before the first charge of the former one
                 or case when h.counts_until is not null or i.started_at < h.counts_from + interval '1 day'
-                        then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+                        then private.counts_elsewhere(array(select r.id from private.registrations_of(h) r),
+                                                      i.started_at, i.ended_at) end
                 -- the same request may bring both
                 or h.counts_until is not null and exists (
-                     select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
-                      where r.brand = h.brand and r.id <> h.id
-                        and (private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
-                             && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
-                             or private.may_be_one_charger(r, h))
+                     select from private.registrations_of(h) r join item o on o.charger_id = r.id
+                      where r.partner_id = h.partner_id
                         and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
@@ -24356,14 +24362,6 @@ begin
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from worded w) b
      order by b.started_at, b.n
-  ), replaced as (
-    insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-       received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
-           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
-      -- also where only a flag or a reading changed: it may be booked
-      from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
@@ -24373,8 +24371,12 @@ begin
            'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
            'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         (select sum(w.size) from worded w)
-    into outcome, told from beside b;
+         (select sum(w.size) from worded w where not shared ? 'counted'),
+         jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
+    into outcome, told, olds from beside b;
+  if olds is not null then
+    told := coalesce(told, 0) + private.keep_replaced(olds);
+  end if;
 
   perform private.total_sessions(private.judge_sessions((
     select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
@@ -24395,7 +24397,7 @@ begin
            group by o.charger_id) l
    where h.partner_id = private.partner_id() and h.id = l.charger_id
      and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
-  if told > 0 and not shared ? 'counted' then
+  if told > 0 then
     perform private.count_evidence(kind, teller, told);
   end if;
 
@@ -25896,14 +25898,19 @@ as $$
 declare
   charger core.chargers;
   later   core.chargers;
+  others  uuid[];
   former  tstzrange;
   changed boolean;
 begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger')
-     for no key update;
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger');
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
+  -- in the order of private.store_sessions: it is judged, and so are later ones
+  others := array(select r.id from private.registrations_of(charger) r);
+  perform from core.chargers h where h.id = any (others || charger.id)
+      and h.partner_id = any (array(select p.id from core.partners p)) order by h.id for no key update;
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
   if changed then
     perform private.set_tenant(charger.partner_id);
@@ -25915,14 +25922,11 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id;
     -- later registrations of the same charger
     for later in
-      select h.* from core.chargers h
-       where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
-         and (h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
-                                                             charger.booted_before))
-              or h.account_id = charger.account_id and private.may_be_one_charger(h, charger))
-       order by h.id for no key update
+      select r.* from private.registrations_of(charger) r
+       where r.status = 'active' and r.counts_from >= charger.counts_until and r.counts_from < 'infinity'
+       order by r.id
     loop
-      former := private.succeed_charger(later.brand, later.serial_number, account => later.account_id);
+      former := private.succeed_charger(later);
       update core.chargers h set counts_from = upper(former), counts_before = lower(former)
        where h.partner_id = later.partner_id and h.id = later.id;
     end loop;
@@ -25961,10 +25965,13 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
+  -- the worker acts for no owner
+  owner constant uuid := coalesce(private.owner_id(), (
+    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = teller), teller);
   crossed boolean;
 begin
-  insert into core.kept_evidence as k (partner_id, source_id, kind, day, bytes)
-  values (private.partner_id(), teller, count_evidence.kind, private.today(), count_evidence.bytes)
+  insert into core.kept_evidence as k (partner_id, source_id, owner_id, kind, day, bytes)
+  values (private.partner_id(), teller, owner, count_evidence.kind, private.today(), count_evidence.bytes)
   on conflict on constraint kept_evidence_pkey do update
      set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
          bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
@@ -25973,7 +25980,7 @@ begin
   if crossed then
     update core.kept_evidence k set exceeded = true
      where k.partner_id = private.partner_id() and k.source_id = teller;
-    perform private.append_event(private.partner_id(), private.owner_id(), 'charging.evidence_over_quota', null,
+    perform private.append_event(private.partner_id(), owner, 'charging.evidence_over_quota', null,
                                  jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
        from core.evidence_limits l
        left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller
@@ -26005,8 +26012,7 @@ return (select case
     (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
       began));
 
-create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
-                                        account uuid default null) returns tstzrange
+create function private.succeed_charger(charger core.chargers) returns tstzrange
 language plpgsql security definer
 as $$
 declare
@@ -26014,16 +26020,10 @@ declare
 begin
   -- a statement of its own: whoever stores a session of it now is seen below
   formers := array(
-    select h from core.chargers h
-     where h.brand = succeed_charger.brand
-       and (h.serial_number = succeed_charger.serial_number
-            or h.account_id = account
-               and (succeed_charger.serial_number is null
-                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
-            or not only_own and (h.booted_as = succeed_charger.serial_number
-                                 or h.booted_before @> array[succeed_charger.serial_number]))
-       and h.status = 'removed'
-     order by h.id for no key update);
+    select h from private.registrations_of(charger) r
+      join core.chargers h on h.partner_id = r.partner_id and h.id = r.id
+     where h.status = 'removed'
+     order by h.id for no key update of h);
   update core.chargers h
      set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day
@@ -26043,11 +26043,10 @@ begin
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');
 end $$;
-comment on function private.succeed_charger(text, text, boolean, uuid) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
-  'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
-  'may be of any tenant; the answer does not tell whose.';
+comment on function private.succeed_charger(core.chargers) is
+  'Ends the spans of the former registrations of a charger, whose numbers the caller has reserved. Returns the span '
+  'that covers them all, or null: the charger counts nothing of it. Definer, because these may be of any tenant; the '
+  'answer does not tell whose.';
 
 -- supabase/schemas/sessions/charging_in/withdraw.sql
 
@@ -26061,7 +26060,9 @@ language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
+  olds    jsonb;
   changed jsonb;
+  told    bigint;
 begin
   -- in the order of private.store_sessions
   perform from core.chargers h
@@ -26084,13 +26085,6 @@ begin
            received_at = private.now()
       from chosen o
      where s.partner_id = private.partner_id() and s.id = o.id
-  ), replaced as (
-    insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-       received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.connector, o.evse_assumed, o.started_at,
-           o.ended_at, o.wh, o.flags, o.received_at
-      from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
@@ -26100,11 +26094,16 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
+  select jsonb_agg(to_jsonb(o)),
+         jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
                                       'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
-                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
+                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into olds, changed
+    from chosen o;
   if changed is not null then
+    told := private.keep_replaced(olds)
+            + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
+    perform private.count_evidence('client', private.owner_id(), told) where told > 0;
   end if;
   return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;
@@ -28391,6 +28390,7 @@ declare
   before  text[]      := charger.booted_before;
   has_own constant boolean := own is not null;
   is_held constant boolean := charger.counts_from = 'infinity' is true;
+  named   core.chargers := charger;
   former  tstzrange;
 begin
   if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
@@ -28407,8 +28407,9 @@ begin
   elsif not has_own or is_held or is_first and serial <> own then
     own := coalesce(own, serial);
     -- both numbers are this charger's, whoever had it by one of them
-    former := private.both_spans(private.succeed_charger(charger.brand, serial, has_own),
-                                 private.succeed_charger(charger.brand, own));
+    named.serial_number := own;
+    named.booted_as := nullif(serial, own);
+    former := private.succeed_charger(named);
     if is_held and charger.booted_as <> serial then
       -- what it told under the number of another one stays the other's
       former := private.both_spans(former, tstzrange(coalesce(earlier, '-infinity'), private.now()));
@@ -28839,7 +28840,8 @@ as $$
   select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
 $$;
 
--- Whether sessions of an upload are parked, or were since, or are withdrawn: the same file once more stores them again.
+-- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same file
+-- once more stores them again.
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$
@@ -28847,7 +28849,7 @@ as $$
     select r.result ->> 'status' as status, (r.result ->> 'charging_session_id')::uuid as session_id
       from jsonb_array_elements(upload.results) r (result)
   )
-  select exists (
+  select upload.read ? 'evidence_over_quota' or exists (
     select from row r
       left join lateral (
         select s.flags from core.charging_sessions s
@@ -28866,6 +28868,8 @@ declare
   dry    constant boolean := (input ->> 'dry_run')::boolean;
   upload core.uploads;
   newest core.uploads;
+  results jsonb;
+  told    bigint;
 begin
   -- one file of a client at a time, so that equal ones find the first stored; packages/shared/src/domain/charging_in/
   -- file/one_at_a_time.ts says the same of a file in its own process
@@ -28922,13 +28926,23 @@ begin
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
+    told := octet_length(concat(input -> 'columns', upload.read, upload.results));
+    results := upload.results;
+    if told > (select r.bytes from private.evidence_room('client', private.client_id()) r) then
+      upload.read := upload.read || '{"evidence_over_quota": true}';
+      upload.results := '[]';
+      upload.columns := '[]';
+    else
+      upload.columns := input -> 'columns';
+    end if;
     insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, said, kind, rows, columns, read,
                               counts, results)
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
-            input -> 'columns', upload.read, upload.counts, upload.results)
+            upload.columns, upload.read, upload.counts, upload.results)
     returning * into upload;
+    perform private.count_evidence('client', private.client_id(), told);
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
@@ -28938,6 +28952,8 @@ begin
                               'columns', input -> 'columns',
                               'counts', upload.counts, 'results', upload.results) || upload.read;
   end;
+  upload.results := results;
+  upload.columns := input -> 'columns';
   return private.upload_answer(upload);
 end $$;
 
@@ -29042,6 +29058,38 @@ comment on function private.charger_taken(text, text, uuid, boolean) is
   'Whether another charger than this one is active on some account, by its serial number or, unless only_own, as what '
   'it booted. Definer, because it looks across tenants; the answer names none.';
 
+-- The serial numbers by which a charger is known: its own, and what it booted as.
+create function private.charger_numbers(charger core.chargers) returns text[]
+language sql immutable
+return array_remove(array[charger.serial_number, charger.booted_as] || charger.booted_before, null);
+
+create function private.registrations_of(charger core.chargers) returns setof core.chargers
+language plpgsql stable rows 2 security definer
+as $$
+declare
+  numbers constant text[] := private.charger_numbers(charger);
+begin
+  return query
+  -- arrays, else all chargers of the brand are read
+  select distinct on (h.id) h.*
+    from unnest(array(select h from core.chargers h where h.brand = charger.brand and h.serial_number = any (numbers))
+                || array(select h from core.chargers h
+                          where h.brand = charger.brand and h.booted_as = charger.serial_number)
+                || array(select h from core.chargers h where h.booted_before @> array[charger.serial_number])
+                || array(select h from core.chargers h
+                          where h.account_id = charger.account_id
+                            and '{}' in (numbers, private.charger_numbers(h))
+                            and (h.removed_at <= coalesce(charger.created_at, h.removed_at)
+                                 or charger.removed_at <= h.created_at))) h
+   where h.brand = charger.brand and h.id is distinct from charger.id
+   order by h.id;
+end $$;
+comment on function private.registrations_of(core.chargers) is
+  'The other registrations that may be the same physical charger, one that is not stored yet too: of its brand, the '
+  'serial number of the one is the other''s, or what the other booted as. A number that both only booted as says '
+  'nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: never '
+  'tell whose.';
+
 create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
                                               only_own boolean default false) returns boolean
 language plpgsql
@@ -29136,7 +29184,10 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  former := private.succeed_charger(model.brand, chosen ->> 'serial_number', account => account);
+  charger.brand := model.brand;
+  charger.serial_number := chosen ->> 'serial_number';
+  charger.account_id := account;
+  former := private.succeed_charger(charger);
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
                              mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,
@@ -29334,7 +29385,10 @@ begin
   active := private.require_charger_room(account, null);
   perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
-  former := private.succeed_charger(model.brand, serial, account => account);
+  charger.brand := model.brand;
+  charger.serial_number := serial;
+  charger.account_id := account;
+  former := private.succeed_charger(charger);
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,

@@ -1,5 +1,6 @@
 // Charging data of a CPO client: names of chargers, evidence, what is parked, what is taken back. Asked as the api functions run.
 
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { runDueJobs } from "../harness/due_jobs.ts";
@@ -723,6 +724,53 @@ describe("§1 what is kept of a source has a quota a day", () => {
     expect(await acting("select private.store_parked($1, $2) as answer", owner, given?.told)).toEqual([{ answer: 1 }]);
     expect(await documents()).toEqual([null, 1]);
     expect(await kept()).toBe(full);
+  });
+
+  test("attack: a client that corrects a session over and over fills its quota with what was corrected", async () => {
+    for (let wh = 1000; wh < 1040; wh += 1) await deliver(hour(1, 10, { wh }));
+    const [{ replaced }] = await rows(
+      "select sum(octet_length(r::text))::int as replaced from core.replaced_charging_sessions r where charger_id = $1",
+      charger,
+    );
+    expect(replaced).toBeGreaterThan(8000);
+    expect((await documents()).slice(-5)).toEqual([null, null, null, null, null]);
+    expect(await told()).toEqual([{ charger_id: null, bytes_a_day: 10_000 }]);
+    expect(await totals()).toEqual(["2026-03 1.039"]);
+  });
+
+  test("attack: taking sessions back and telling them again fills the quota too", async () => {
+    const [first] = await deliver(hour(1, 10));
+    for (let turn = 0; turn < 25; turn += 1) {
+      await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", first?.session_id);
+      await deliver(hour(1, 10));
+    }
+    expect(await told()).toEqual([{ charger_id: null, bytes_a_day: 10_000 }]);
+    expect((await documents()).at(-1)).toBeNull();
+    expect(await totals()).toEqual(["2026-03 5"]);
+  });
+
+  test("attack: the results of files are in the quota; over it a file is stored, and its results are answered once", async () => {
+    const send = async (n: number) =>
+      (
+        await acting(
+          "select private.store_upload($1) as answer",
+          JSON.stringify({
+            ...{ upload_id: randomUUID(), kind: "sessions", sha256: String(n).padStart(2, "0"), said: {}, file_name: "f" },
+            ...{ rows: 1, columns: [{ header: "x".repeat(4000), field: null }], read: {}, rejected: [], dry_run: false },
+            ...{ items: [hour(n, 10, { place: 1 })], statuses: ["created", "updated", "unchanged", "invalid"] },
+          }),
+        )
+      )[0].answer;
+    await send(1);
+    await send(2);
+    const over = await send(3);
+    expect(over).toMatchObject({ evidence_over_quota: true, counts: { created: 1 }, results: [{ status: "created" }] });
+    const [kept] = await rows("select * from core.uploads where id = $1", over.upload_id);
+    expect(kept).toMatchObject({ rows: 1, counts: { created: 1 }, results: [], columns: [] });
+    expect(await told()).toEqual([{ charger_id: null, bytes_a_day: 10_000 }]);
+    // nothing of it can be answered again, so it is stored again, and changes nothing
+    expect(await send(3)).toMatchObject({ results: [{ status: "unchanged" }] });
+    expect(await totals()).toEqual(["2026-03 15"]);
   });
 
   test("attack: a charger that tells more than 4 MiB in a day keeps the hash only, and its client's other words stay", async () => {

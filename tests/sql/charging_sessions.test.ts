@@ -484,6 +484,28 @@ describe("§3 a locked month stays as it was", () => {
     expect(await delivered()).toEqual({ "2026-03": "0 staged 0", "2026-04": "10 staged 2" });
   });
 
+  test("one that moved waits for no month that it was never booked in", async () => {
+    await openMonth("2026-03-01", "staged");
+    // told in March, moved to April, and booked there; then March was locked without it
+    const april = { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" };
+    await ingest(world, session("a", april));
+    await lockMonth("2026-04-01");
+    await lockMonth("2026-03-01");
+    await ingest(world, session("a", { ...april, wh: 4500 }));
+    expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+    await openMonth("2026-04-01", "staged");
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "4.5 staged 1" });
+  });
+
+  test("one that came too late and is moved to an open month counts there at once", async () => {
+    await ingest(world, session("b", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
+    expect(await stored("b")).toMatchObject({ flags: ["after_lock"] });
+    await ingest(world, session("b", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    expect(await stored("b")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "5 registered 1", "2026-04": "5 staged 1" });
+  });
+
   test("opened again it takes in what came meanwhile", async () => {
     await ingest(world, session("a", { wh: 4000 }));
     await openMonth("2026-03-01", "rejected");

@@ -113,3 +113,30 @@ test("§8 attack: 3,000 charges that one charger began today do not hold the job
   );
   expect(await givenUp()).toBe(2999);
 });
+
+test("attack: a charger of 6,000 sessions that boots as another's number, or no longer, is answered within a second", async () => {
+  const charger_id = await addOldCharger();
+  await ingest(
+    world,
+    ...Array.from({ length: 6000 }, (_, n) => ({
+      charger_id,
+      external_id: `s${n}`,
+      started_at: new Date(Date.UTC(2020, 0, 1) + n * 6 * 3_600_000).toISOString(),
+      ended_at: new Date(Date.UTC(2020, 0, 1) + (n * 6 + 1) * 3_600_000).toISOString(),
+      wh: 5000,
+    })),
+  );
+  for (const [counts_from, sessions] of [
+    ["infinity", 0],
+    [null, 6000],
+  ] as const) {
+    const begun = performance.now();
+    await world.row("update core.chargers set counts_from = $2 where id = $1", charger_id, counts_from);
+    const ms = Math.round(performance.now() - begun);
+    console.log(`counts_from ${counts_from}: ${ms} ms`);
+    expect(
+      await world.row("select sum(sessions)::int as sessions from core.charger_months where charger_id = $1", charger_id),
+    ).toEqual({ sessions });
+    expect(ms).toBeLessThan(1000);
+  }
+});

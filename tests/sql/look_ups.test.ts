@@ -167,13 +167,17 @@ test("an account by the reference of its client", async () => {
 });
 
 test("what no two tenants may have", async () => {
+  const charger = JSON.stringify({ brand: "Alfen", serial_number: "X", account_id: await idOf("account") });
+  const registrations = `private.registrations_of(jsonb_populate_record(null::core.chargers, '${charger}'))`;
   for (const [call, index] of [
     ["private.reserve_ean('871687010000000008')", "connections_active_ean by ean_code"],
     ["private.reserve_serial_number('Alfen', 'X')", "chargers_active_serial by brand, serial_number"],
     ["private.charger_taken('Alfen', 'X')", "chargers_booted by brand, booted_as"],
     ["private.charger_taken('Alfen', 'X')", "chargers_booted_before by "],
-    ["private.succeed_charger('Alfen', 'X')", "chargers_registrations by brand, serial_number"],
-    ["private.succeed_charger('Alfen', 'X')", "chargers_booted_before by "],
+    [registrations, "chargers_registrations by brand, serial_number"],
+    [registrations, "chargers_booted by brand, booted_as"],
+    [registrations, "chargers_booted_before by "],
+    [registrations, "chargers_account by account_id"],
     [
       "private.charger_by_credentials('X', sha256('x'))",
       "chargers_active_ocpp_identity by ocpp_identity, ocpp_password_hash",

@@ -126,6 +126,10 @@ const Upload = z
       )
       .meta({ description: "Number of rows of each status of its kind" }),
     results: z.array(RowResult).meta({ description: "Each row, in the order of the file" }),
+    evidence_over_quota: z
+      .literal(true)
+      .optional()
+      .meta({ description: "It was over what we keep in a day: later the results are an empty list" }),
     idempotent: z
       .literal(true)
       .optional()

@@ -67,6 +67,38 @@ comment on function private.charger_taken(text, text, uuid, boolean) is
   'Whether another charger than this one is active on some account, by its serial number or, unless only_own, as what '
   'it booted. Definer, because it looks across tenants; the answer names none.';
 
+-- The serial numbers by which a charger is known: its own, and what it booted as.
+create function private.charger_numbers(charger core.chargers) returns text[]
+language sql immutable
+return array_remove(array[charger.serial_number, charger.booted_as] || charger.booted_before, null);
+
+create function private.registrations_of(charger core.chargers) returns setof core.chargers
+language plpgsql stable rows 2 security definer
+as $$
+declare
+  numbers constant text[] := private.charger_numbers(charger);
+begin
+  return query
+  -- arrays, else all chargers of the brand are read
+  select distinct on (h.id) h.*
+    from unnest(array(select h from core.chargers h where h.brand = charger.brand and h.serial_number = any (numbers))
+                || array(select h from core.chargers h
+                          where h.brand = charger.brand and h.booted_as = charger.serial_number)
+                || array(select h from core.chargers h where h.booted_before @> array[charger.serial_number])
+                || array(select h from core.chargers h
+                          where h.account_id = charger.account_id
+                            and '{}' in (numbers, private.charger_numbers(h))
+                            and (h.removed_at <= coalesce(charger.created_at, h.removed_at)
+                                 or charger.removed_at <= h.created_at))) h
+   where h.brand = charger.brand and h.id is distinct from charger.id
+   order by h.id;
+end $$;
+comment on function private.registrations_of(core.chargers) is
+  'The other registrations that may be the same physical charger, one that is not stored yet too: of its brand, the '
+  'serial number of the one is the other''s, or what the other booted as. A number that both only booted as says '
+  'nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: never '
+  'tell whose.';
+
 create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
                                               only_own boolean default false) returns boolean
 language plpgsql
@@ -161,7 +193,10 @@ begin
   elsif not private.reserve_serial_number(model.brand, chosen ->> 'serial_number') then
     perform private.refuse('charger_claimed');
   end if;
-  former := private.succeed_charger(model.brand, chosen ->> 'serial_number', account => account);
+  charger.brand := model.brand;
+  charger.serial_number := chosen ->> 'serial_number';
+  charger.account_id := account;
+  former := private.succeed_charger(charger);
   insert into core.chargers (partner_id, account_id, connection_id, user_id, catalog_charger_id, brand, serial_number,
                              mid_eligible, nickname, power_kw, counts_from, counts_before)
   values (private.partner_id(), account, connection, private.user_id(), model.id, model.brand,

@@ -94,7 +94,10 @@ begin
   active := private.require_charger_room(account, null);
   perform private.refuse_if('serial_number_required', active > 0 and serial is null);
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
-  former := private.succeed_charger(model.brand, serial, account => account);
+  charger.brand := model.brand;
+  charger.serial_number := serial;
+  charger.account_id := account;
+  former := private.succeed_charger(charger);
 
   insert into core.chargers
     (partner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, ocpp_vendor, ocpp_model,

@@ -134,8 +134,10 @@ begin
   perform private.refuse_if('charger_not_found', charger.id is null or model.id is null
     or charger.catalog_charger_id is not null and not private.wants_serial_number(charger));
   perform private.refuse_if('charger_claimed', not private.reserve_serial_number(model.brand, serial));
-  former := private.succeed_charger(model.brand, serial);
   is_new := charger.catalog_charger_id is null;
+  charger.brand := model.brand;
+  charger.serial_number := serial;
+  former := private.succeed_charger(charger);
   update core.chargers h
      set catalog_charger_id = model.id, brand = model.brand, serial_number = serial,
          mid_eligible = case when is_new then model.mid_meter else h.mid_eligible end,

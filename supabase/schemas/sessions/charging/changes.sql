@@ -7,7 +7,9 @@ create function private.charger_changed() returns trigger
 language plpgsql
 as $$
 declare
-  moved jsonb;
+  others uuid[];
+  olds   jsonb;
+  moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
@@ -15,6 +17,7 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
+    others := array(select r.id from private.registrations_of(new) r);
     with changed as (
       update core.charging_sessions s
          set flags = case when o.owns then array_remove(s.flags, 'other_registration')
@@ -22,23 +25,19 @@ begin
         from (select t as old, private.owns_moment_since(new, t.started_at)
                            -- whoever told a charge first has it
                            and not ('other_registration' = any (t.flags)
-                                    and private.counts_elsewhere(t.charger_id, t.started_at, t.ended_at)) as owns
+                                    and private.counts_elsewhere(others, t.started_at, t.ended_at)) as owns
                 from core.charging_sessions t
                where t.partner_id = new.partner_id and t.charger_id = new.id) o
        where s.partner_id = new.partner_id and s.id = (o.old).id and s.charger_id = new.id
          and 'other_registration' = any (s.flags) = o.owns
       returning (o.old).*
-    ), replaced as (
-      -- it may be booked
-      insert into core.replaced_charging_sessions
-        (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-         received_at)
-      select c.partner_id, c.charger_id, c.id, c.owner_id, c.month, c.connector, c.evse_assumed, c.started_at,
-             c.ended_at, c.wh, c.flags, c.received_at
-        from changed c where c.ended_at is not null)
-    select jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+    )
+    select jsonb_agg(to_jsonb(c)),
+           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
                                        'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into moved from changed c;
+                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into olds, moved from changed c;
+    -- it may be booked
+    perform private.keep_replaced(olds) where olds is not null;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -71,15 +70,13 @@ begin
        and (s.month = o.month or exists (
               select from core.replaced_charging_sessions r where r.partner_id = s.partner_id
                   and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       -- a session that moved to another month waits until both months are open: it is still in the booking of the
-       -- locked one
        and not exists (
               select from core.delivered_months d
-               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                 and (d.period = s.month or exists (
-                        select from core.replaced_charging_sessions r
-                         where r.partner_id = s.partner_id and r.charger_id = s.charger_id and r.session_id = s.id
-                             and r.month = d.period)))
+               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
+                 and d.locked)
+       -- a session that moved to another month waits for the month that it is booked in
+       and not exists (
+              select from core.replaced_charging_sessions r where r.session_id = s.id and private.was_booked(r))
     returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)

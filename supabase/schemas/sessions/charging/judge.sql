@@ -57,6 +57,34 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
+-- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
+create function private.keep_replaced(sessions jsonb) returns bigint
+language sql
+as $$
+  with replaced as (
+    insert into core.replaced_charging_sessions as r
+      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
+       received_at)
+    select s.partner_id, s.charger_id, s.id, s.owner_id, s.month, s.connector, s.evse_assumed, s.started_at, s.ended_at,
+           s.wh, s.flags, s.received_at
+      from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
+    returning octet_length(r::text) as size)
+  select coalesce(sum(r.size), 0)::bigint from replaced r
+$$;
+
+-- Whether a former value of a session that waits for its month, or has just changed, is booked: the last before the lock.
+create function private.was_booked(former core.replaced_charging_sessions) returns boolean
+language plpgsql stable
+as $$
+begin
+  return former.flags = '{}'
+    and not exists (select from core.replaced_charging_sessions l
+                     where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
+    and exists (select from core.charging_sessions s
+                  join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
+                 where s.id = former.session_id and d.period = former.month and d.locked);
+end $$;
+
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
 create function private.still_booked(charger uuid, since timestamptz, until timestamptz)
   returns setof core.replaced_charging_sessions
@@ -65,13 +93,7 @@ begin atomic
   select r.* from core.replaced_charging_sessions r
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     -- the last before the lock is what is booked
-     and not exists (select from core.replaced_charging_sessions l
-                      where l.session_id = r.session_id and l.id > r.id and not 'after_lock' = any (l.flags))
-     and exists (select from core.delivered_months d
-                  where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = r.month
-                    and d.locked);
+     and r.started_at > since - interval '31 days' and 'after_lock' = any (o.flags) and private.was_booked(r);
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -196,10 +218,10 @@ begin
         where n.old_month is not null));
   end if;
   with looked as (
-    select n.session_id, true as changed, n.old_month, n.old_ended_at
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_ended_at timestamptz, old_month date)
+    select n.session_id, true as changed, n.old_month
+      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
     union all
-    select o.id, false, null, null from unnest(beside) as o (id)
+    select o.id, false, null from unnest(beside) as o (id)
      where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
   ), known as materialized (  -- else a column that is used twice is looked up twice
     select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
@@ -218,10 +240,14 @@ begin
              select from core.replaced_charging_sessions r
               where r.partner_id = s.partner_id and r.session_id = s.id
                 and not 'after_lock' = any (r.flags)) as booked,
-           s.ended_at is not null and h.mid_eligible is true and exists (
-             select from core.delivered_months d
-              where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                and d.period in (s.month, case when l.old_ended_at is not null then l.old_month end)) as locked
+           s.ended_at is not null
+           and (h.mid_eligible is true and exists (
+                  select from core.delivered_months d
+                   where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
+                     and d.period = s.month)
+                or (l.old_month is not null or 'after_lock' = any (s.flags)) and exists (
+                  select from core.replaced_charging_sessions r
+                   where r.session_id = s.id and private.was_booked(r))) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -239,7 +265,8 @@ begin
   ), flagged as (
     select v.*, v.judged
            || case when v.booked
-                    and ('after_lock' = any (v.flags) or v.locked and (v.changed or not v.counted and v.judged = '{}'))
+                    and v.locked
+                    and ('after_lock' = any (v.flags) or v.changed or not v.counted and v.judged = '{}')
                    then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
   ), noted as (

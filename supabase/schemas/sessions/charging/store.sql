@@ -92,41 +92,20 @@ as $$
      and s.ended_at between moment - interval '24 hours' and moment and s.id <> session
 $$;
 
--- The serial numbers by which a charger is known: its own, and what it booted as.
-create function private.charger_numbers(serial_number text, booted_as text, booted_before text[]) returns text[]
-language sql immutable
-return array_remove(array[serial_number, booted_as] || booted_before, null);
-
--- Whether registrations of one brand, of which one has no number, may be one charger: an account had both in turn.
-create function private.may_be_one_charger(one core.chargers, other core.chargers) returns boolean
-language sql immutable
-return one.account_id = other.account_id
-  and '{}' in (private.charger_numbers(one.serial_number, one.booted_as, one.booted_before),
-               private.charger_numbers(other.serial_number, other.booted_as, other.booted_before))
-  and (one.removed_at <= other.created_at or other.removed_at <= one.created_at);
-
-create function private.counts_elsewhere(charger uuid, began timestamptz, ended timestamptz) returns boolean
+create function private.counts_elsewhere(registrations uuid[], began timestamptz, ended timestamptz) returns boolean
 language plpgsql stable security definer
 as $$
-declare
-  known   core.chargers;
-  numbers text[];
 begin
-  select * into known from core.chargers h where h.partner_id = private.partner_id() and h.id = charger;
-  numbers := private.charger_numbers(known.serial_number, known.booted_as, known.booted_before);
   return exists (
-    select from core.chargers r
-      join core.charging_sessions s on s.charger_id = r.id
-     where r.brand = known.brand and r.id <> known.id
-       and (r.serial_number = any (numbers) or r.booted_as = known.serial_number
-            or r.booted_before @> array[known.serial_number]
-            or r.account_id = known.account_id and private.may_be_one_charger(r, known))
-       and s.started_at > began - interval '31 days'
-       and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0);
+    select from unnest(registrations) r
+     cross join lateral (
+       select from core.charging_sessions s
+        where s.charger_id = r and s.started_at > began - interval '31 days'
+          and s.started_at < ended and s.ended_at > began and s.counted and s.wh > 0 limit 1) s);
 end $$;
-comment on function private.counts_elsewhere(uuid, timestamptz, timestamptz) is
-  'Whether another registration of the same physical charger has a session with energy that counts at this time. '
-  'Definer, because it may be of any tenant; the answer does not tell whose.';
+comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) is
+  'Whether one of these registrations, the others of a physical charger, has a session with energy that counts at this '
+  'time. Definer, because they may be of any tenant; the answer does not tell whose.';
 
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
@@ -152,8 +131,11 @@ declare
   now      constant timestamptz := private.now();
   kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
                                  else 'charger' end;
-  teller   constant uuid := case kind when 'client' then private.owner_id() else chargers[1] end;
+  teller   constant uuid := case kind when 'client' then coalesce(private.owner_id(), (
+    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]))
+    else chargers[1] end;
   told     bigint;
+  olds     jsonb;
   outcome  jsonb;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
@@ -209,14 +191,12 @@ begin
                 or i.ended_at > h.counts_until + interval '1 day'
                 -- and before the first charge of the former one
                 or case when h.counts_until is not null or i.started_at < h.counts_from + interval '1 day'
-                        then private.counts_elsewhere(i.charger_id, i.started_at, i.ended_at) end
+                        then private.counts_elsewhere(array(select r.id from private.registrations_of(h) r),
+                                                      i.started_at, i.ended_at) end
                 -- the same request may bring both
                 or h.counts_until is not null and exists (
-                     select from item o join core.chargers r on r.partner_id = h.partner_id and r.id = o.charger_id
-                      where r.brand = h.brand and r.id <> h.id
-                        and (private.charger_numbers(r.serial_number, r.booted_as, r.booted_before)
-                             && private.charger_numbers(h.serial_number, h.booted_as, h.booted_before)
-                             or private.may_be_one_charger(r, h))
+                     select from private.registrations_of(h) r join item o on o.charger_id = r.id
+                      where r.partner_id = h.partner_id
                         and (i.ended_at > h.counts_until or o.started_at < r.counts_before)
                         and o.started_at < i.ended_at and o.ended_at > i.started_at and o.wh > 0)
               then 'other_registration' end,
@@ -288,14 +268,6 @@ begin
                            <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
               from worded w) b
      order by b.started_at, b.n
-  ), replaced as (
-    insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-       received_at)
-    select private.partner_id(), b.charger_id, b.session_id, b.owner_id, (b.old).month, (b.old).connector,
-           (b.old).evse_assumed, (b.old).started_at, (b.old).ended_at, (b.old).wh, (b.old).flags, (b.old).received_at
-      -- also where only a flag or a reading changed: it may be booked
-      from beside b where b.outcome = 'updated' and (b.old).ended_at is not null
   )
   select jsonb_agg(jsonb_build_object(
            'n', b.n, 'place', b.place, 'sheet_row', b.sheet_row, 'outcome', b.outcome,
@@ -305,8 +277,12 @@ begin
            'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
            'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         (select sum(w.size) from worded w)
-    into outcome, told from beside b;
+         (select sum(w.size) from worded w where not shared ? 'counted'),
+         jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
+    into outcome, told, olds from beside b;
+  if olds is not null then
+    told := coalesce(told, 0) + private.keep_replaced(olds);
+  end if;
 
   perform private.total_sessions(private.judge_sessions((
     select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
@@ -327,7 +303,7 @@ begin
            group by o.charger_id) l
    where h.partner_id = private.partner_id() and h.id = l.charger_id
      and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
-  if told > 0 and not shared ? 'counted' then
+  if told > 0 then
     perform private.count_evidence(kind, teller, told);
   end if;
 

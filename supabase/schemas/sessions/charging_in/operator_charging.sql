@@ -122,14 +122,19 @@ as $$
 declare
   charger core.chargers;
   later   core.chargers;
+  others  uuid[];
   former  tstzrange;
   changed boolean;
 begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
-   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger')
-     for no key update;
+   where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger');
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
+  -- in the order of private.store_sessions: it is judged, and so are later ones
+  others := array(select r.id from private.registrations_of(charger) r);
+  perform from core.chargers h where h.id = any (others || charger.id)
+      and h.partner_id = any (array(select p.id from core.partners p)) order by h.id for no key update;
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
   if changed then
     perform private.set_tenant(charger.partner_id);
@@ -141,14 +146,11 @@ begin
      where h.partner_id = charger.partner_id and h.id = charger.id;
     -- later registrations of the same charger
     for later in
-      select h.* from core.chargers h
-       where h.brand = charger.brand and h.status = 'active' and h.counts_from = charger.counts_until
-         and (h.serial_number = any (private.charger_numbers(charger.serial_number, charger.booted_as,
-                                                             charger.booted_before))
-              or h.account_id = charger.account_id and private.may_be_one_charger(h, charger))
-       order by h.id for no key update
+      select r.* from private.registrations_of(charger) r
+       where r.status = 'active' and r.counts_from >= charger.counts_until and r.counts_from < 'infinity'
+       order by r.id
     loop
-      former := private.succeed_charger(later.brand, later.serial_number, account => later.account_id);
+      former := private.succeed_charger(later);
       update core.chargers h set counts_from = upper(former), counts_before = lower(former)
        where h.partner_id = later.partner_id and h.id = later.id;
     end loop;

@@ -23,10 +23,13 @@ language plpgsql
 as $$
 #variable_conflict use_column
 declare
+  -- the worker acts for no owner
+  owner constant uuid := coalesce(private.owner_id(), (
+    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = teller), teller);
   crossed boolean;
 begin
-  insert into core.kept_evidence as k (partner_id, source_id, kind, day, bytes)
-  values (private.partner_id(), teller, count_evidence.kind, private.today(), count_evidence.bytes)
+  insert into core.kept_evidence as k (partner_id, source_id, owner_id, kind, day, bytes)
+  values (private.partner_id(), teller, owner, count_evidence.kind, private.today(), count_evidence.bytes)
   on conflict on constraint kept_evidence_pkey do update
      set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
          bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
@@ -35,7 +38,7 @@ begin
   if crossed then
     update core.kept_evidence k set exceeded = true
      where k.partner_id = private.partner_id() and k.source_id = teller;
-    perform private.append_event(private.partner_id(), private.owner_id(), 'charging.evidence_over_quota', null,
+    perform private.append_event(private.partner_id(), owner, 'charging.evidence_over_quota', null,
                                  jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
        from core.evidence_limits l
        left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller

@@ -20,8 +20,7 @@ return (select case
     (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
       began));
 
-create function private.succeed_charger(brand text, serial_number text, only_own boolean default false,
-                                        account uuid default null) returns tstzrange
+create function private.succeed_charger(charger core.chargers) returns tstzrange
 language plpgsql security definer
 as $$
 declare
@@ -29,16 +28,10 @@ declare
 begin
   -- a statement of its own: whoever stores a session of it now is seen below
   formers := array(
-    select h from core.chargers h
-     where h.brand = succeed_charger.brand
-       and (h.serial_number = succeed_charger.serial_number
-            or h.account_id = account
-               and (succeed_charger.serial_number is null
-                    or private.charger_numbers(h.serial_number, h.booted_as, h.booted_before) = '{}')
-            or not only_own and (h.booted_as = succeed_charger.serial_number
-                                 or h.booted_before @> array[succeed_charger.serial_number]))
-       and h.status = 'removed'
-     order by h.id for no key update);
+    select h from private.registrations_of(charger) r
+      join core.chargers h on h.partner_id = r.partner_id and h.id = r.id
+     where h.status = 'removed'
+     order by h.id for no key update of h);
   update core.chargers h
      set counts_until = case when private.registration_began(f) is not null
          -- a charge that was going on at the removal is the former one's, for a day
@@ -58,8 +51,7 @@ begin
               from unnest(formers) f join core.chargers h on h.partner_id = f.partner_id and h.id = f.id) s
      where s.began is not null and s.until > '-infinity');
 end $$;
-comment on function private.succeed_charger(text, text, boolean, uuid) is
-  'Ends the spans of the former registrations of a charger, which the caller has reserved. Returns the span that '
-  'covers them all, or null: a new registration counts nothing of it. only_own leaves out registrations that only '
-  'booted as that number. Where one has no number, the former ones are those of the account. Definer, because these '
-  'may be of any tenant; the answer does not tell whose.';
+comment on function private.succeed_charger(core.chargers) is
+  'Ends the spans of the former registrations of a charger, whose numbers the caller has reserved. Returns the span '
+  'that covers them all, or null: the charger counts nothing of it. Definer, because these may be of any tenant; the '
+  'answer does not tell whose.';

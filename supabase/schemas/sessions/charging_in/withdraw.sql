@@ -8,7 +8,9 @@ language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
+  olds    jsonb;
   changed jsonb;
+  told    bigint;
 begin
   -- in the order of private.store_sessions
   perform from core.chargers h
@@ -31,13 +33,6 @@ begin
            received_at = private.now()
       from chosen o
      where s.partner_id = private.partner_id() and s.id = o.id
-  ), replaced as (
-    insert into core.replaced_charging_sessions
-      (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
-       received_at)
-    select o.partner_id, o.charger_id, o.id, o.owner_id, o.month, o.connector, o.evse_assumed, o.started_at,
-           o.ended_at, o.wh, o.flags, o.received_at
-      from chosen o where o.ended_at is not null
   ), evidence as (
     insert into core.charging_evidence
       (partner_id, charger_id, session_id, owner_id, source, external_id, client_id, request_id, document,
@@ -47,11 +42,16 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
+  select jsonb_agg(to_jsonb(o)),
+         jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
                                       'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
-                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into changed from chosen o;
+                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into olds, changed
+    from chosen o;
   if changed is not null then
+    told := private.keep_replaced(olds)
+            + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
+    perform private.count_evidence('client', private.owner_id(), told) where told > 0;
   end if;
   return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;

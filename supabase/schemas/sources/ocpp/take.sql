@@ -737,6 +737,7 @@ declare
   before  text[]      := charger.booted_before;
   has_own constant boolean := own is not null;
   is_held constant boolean := charger.counts_from = 'infinity' is true;
+  named   core.chargers := charger;
   former  tstzrange;
 begin
   if serial ~ '^[^[:space:]a-z]{1,64}$' is not true then
@@ -753,8 +754,9 @@ begin
   elsif not has_own or is_held or is_first and serial <> own then
     own := coalesce(own, serial);
     -- both numbers are this charger's, whoever had it by one of them
-    former := private.both_spans(private.succeed_charger(charger.brand, serial, has_own),
-                                 private.succeed_charger(charger.brand, own));
+    named.serial_number := own;
+    named.booted_as := nullif(serial, own);
+    former := private.succeed_charger(named);
     if is_held and charger.booted_as <> serial then
       -- what it told under the number of another one stays the other's
       former := private.both_spans(former, tstzrange(coalesce(earlier, '-infinity'), private.now()));

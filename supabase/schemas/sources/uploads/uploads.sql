@@ -166,7 +166,8 @@ as $$
   select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
 $$;
 
--- Whether sessions of an upload are parked, or were since, or are withdrawn: the same file once more stores them again.
+-- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same file
+-- once more stores them again.
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$
@@ -174,7 +175,7 @@ as $$
     select r.result ->> 'status' as status, (r.result ->> 'charging_session_id')::uuid as session_id
       from jsonb_array_elements(upload.results) r (result)
   )
-  select exists (
+  select upload.read ? 'evidence_over_quota' or exists (
     select from row r
       left join lateral (
         select s.flags from core.charging_sessions s
@@ -193,6 +194,8 @@ declare
   dry    constant boolean := (input ->> 'dry_run')::boolean;
   upload core.uploads;
   newest core.uploads;
+  results jsonb;
+  told    bigint;
 begin
   -- one file of a client at a time, so that equal ones find the first stored; packages/shared/src/domain/charging_in/
   -- file/one_at_a_time.ts says the same of a file in its own process
@@ -249,13 +252,23 @@ begin
     if dry or private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
       raise exception using errcode = 'DRY01';
     end if;
+    told := octet_length(concat(input -> 'columns', upload.read, upload.results));
+    results := upload.results;
+    if told > (select r.bytes from private.evidence_room('client', private.client_id()) r) then
+      upload.read := upload.read || '{"evidence_over_quota": true}';
+      upload.results := '[]';
+      upload.columns := '[]';
+    else
+      upload.columns := input -> 'columns';
+    end if;
     insert into core.uploads (partner_id, id, owner_id, user_id, file_name, sha256, said, kind, rows, columns, read,
                               counts, results)
     values (private.partner_id(), (input ->> 'upload_id')::uuid, private.client_id(), private.manager_id(),
             input ->> 'file_name',
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
-            input -> 'columns', upload.read, upload.counts, upload.results)
+            upload.columns, upload.read, upload.counts, upload.results)
     returning * into upload;
+    perform private.count_evidence('client', private.client_id(), told);
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
@@ -265,6 +278,8 @@ begin
                               'columns', input -> 'columns',
                               'counts', upload.counts, 'results', upload.results) || upload.read;
   end;
+  upload.results := results;
+  upload.columns := input -> 'columns';
   return private.upload_answer(upload);
 end $$;
 

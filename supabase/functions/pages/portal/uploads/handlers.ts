@@ -191,7 +191,9 @@ async function look(request: PortalRequest): Promise<{ who: Who; looked: Looked 
   const ids_ignored =
     read.read.ids_ignored ||
     results.some(({ row, session_id }) => ids.get(row) !== undefined && ids.get(row) !== session_id);
-  const upload = { upload_id: null, kind, rows, columns, results, ...read.read, ids_ignored };
+  const counts: Record<string, number> = {};
+  for (const { status } of results) counts[status] = (counts[status] ?? 0) + 1;
+  const upload = { upload_id: null, kind, rows, columns, counts, results, ...read.read, ids_ignored };
   return { who, looked: { ...found, upload, read } };
 }
 

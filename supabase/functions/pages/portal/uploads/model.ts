@@ -49,7 +49,7 @@ const Upload = z.object({
   idempotent: z.literal(true).exactOptional(),
 });
 /** What a page shows of a file, once it is judged or stored. */
-export type Upload = Omit<z.output<typeof Upload>, "created_at" | "counts" | "idempotent">;
+export type Upload = Omit<z.output<typeof Upload>, "created_at" | "idempotent">;
 
 /** The outcomes of a file of customers, which is kept in the same place and never shown here. */
 const OfImport = z.custom<never>(

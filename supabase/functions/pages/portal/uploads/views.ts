@@ -24,7 +24,7 @@ const ACCEPT = `.xlsx,.csv,text/csv,${XLSX}`;
 
 const isBad = ({ status }: RowResult): boolean => status === "invalid";
 /** Neither stored nor waiting: a month that is booked, a session that a later row has too, and a sum change nothing. */
-const isStored = ({ status }: RowResult): boolean =>
+const isStored = (status: string): boolean =>
   !["invalid", "parked", "locked", "superseded", "summary"].includes(status);
 /** Not stored, or stored and impossible. */
 export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
@@ -115,8 +115,9 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   const words = WORDS[frame.locale].uploads;
   const { id, upload, read } = looked;
   const count = (value: number) => inNumbers(frame, value);
-  const good = upload.results.filter(isStored).length;
-  const waiting = upload.results.filter(({ status }) => status === "parked").length;
+  // of a file that was over the quota there are no results
+  const good = Object.entries(upload.counts).reduce((sum, [status, rows]) => sum + (isStored(status) ? rows : 0), 0);
+  const waiting = upload.counts.parked ?? 0;
   const taken = good + waiting;
   const stored = upload.upload_id !== null;
   const { look, done } = words;
