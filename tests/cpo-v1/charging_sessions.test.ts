@@ -681,6 +681,7 @@ describe("§2 a session and its charger's names", () => {
       ["its own number", null, null],
       ["what the former one booted as", "booted_as", "BOOTED"],
       ["what the former one booted as earlier", "booted_before", "{BOOTED}"],
+      ["its account, by a clock that went back", "serial_number", null],
     ])("a charge over the border of two registrations, known by %s, counts once", async (_, column, told) => {
       const serial_number = `both${count}`;
       const before = await register({ serial_number: column ? `former${count}` : serial_number });
@@ -691,6 +692,8 @@ describe("§2 a session and its charger's names", () => {
       await world.post("/v1/chargers:remove", { charger_id: before }, token);
       await world.row("update core.chargers set removed_at = '2026-04-02T10:00:00Z' where id = $1", before);
       const after = await register({ serial_number });
+      if (column === "serial_number")
+        await world.row("update core.chargers set created_at = '2026-04-02T09:59:58Z' where id = $1", after);
       const { results } = await deliver([
         by(before, { session_id: "x", started_at: "2026-04-02T09:58:00Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),
         by(after, { session_id: "y", started_at: "2026-04-02T10:00:30Z", ended_at: "2026-04-02T12:00:00Z", kwh: 10 }),

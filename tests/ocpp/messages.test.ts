@@ -922,6 +922,26 @@ describe("contract §6 a serial number that several registrations tell", () => {
     expect(details).toEqual({ reason: "ticket-4711" });
   });
 
+  test("the operator releases the first of two former registrations: the newest one has its time", async () => {
+    const serial = newNumber();
+    const lived = async (created_at: string, from: string, to: string, removed_at: string) => {
+      await tell(boot(serial));
+      await world.row("update core.chargers set created_at = $2 where id = $1", link.charger_id, created_at);
+      await charge(from, to, 1000, 1500);
+      await remove(link, removed_at);
+    };
+    await lived("2026-08-14T12:00:00Z", "06:00", "06:30", "2026-08-15T07:00:00Z");
+    const wrong = link.charger_id;
+    link = await another();
+    await lived("2026-08-15T07:30:00Z", "08:00", "08:30", "2026-08-15T09:00:00Z");
+    link = await another();
+    await tell(boot(serial));
+    await charge("06:40", "06:50", 1000, 1500);
+    expect(await flags()).toEqual([OTHER]);
+    await operatorOf(world.database)(`charger release ${wrong} --reason ticket-4711`);
+    expect(await flags()).toEqual([[]]);
+  });
+
   test("the operator releases a number after its owner registered: what was another's counts", async () => {
     const serial = newNumber();
     await tell(boot(serial));
@@ -999,6 +1019,44 @@ describe("contract §6 a serial number that several registrations tell", () => {
     );
     await remove(first, "2026-08-15T10:00:00Z");
     await tell(values(undefined, sample("11:00", 9000)));
+    await charge("10:30", "11:00", 2000, 3000);
+    expect(await flags()).toEqual([OTHER, []]);
+  });
+
+  test("attack: a charge of a former registration counts once, though the charger named a third one's number since", async () => {
+    const [own, former, others] = [newNumber(), newNumber(), newNumber()];
+    await tell(boot(former));
+    await charge("08:00", "09:00", 1000, 2000);
+    await remove(link, "2026-08-15T10:00:00Z");
+    const other = await another();
+    await of(other, () => tell(boot(others)));
+    link = await another();
+    await world.row(
+      "update core.chargers set brand = (select brand from core.chargers where id = $2), serial_number = $3 where id = $1",
+      ...[link.charger_id, other.charger_id, own],
+    );
+    await tell(boot(former));
+    await charge("08:00", "09:00", 1000, 2000);
+    expect(await flags()).toEqual([OTHER]);
+    await tell(boot(others));
+    await tell(boot(own));
+    expect(await flags()).toEqual([OTHER]);
+  });
+
+  test.each([
+    ["names a number since", undefined, () => newNumber()],
+    ["names a number no longer", () => newNumber(), undefined],
+    ["never named one", undefined, undefined],
+  ])("attack: a charger that its owner added again, and %s, counts each charge once", async (_, before, since) => {
+    const owner = await world.addUser();
+    link = await another(owner);
+    await tell(boot(before?.()));
+    await charge("08:00", "09:00", 1000, 2000);
+    expect(await flags()).toEqual([[]]);
+    await remove(link, "2026-08-15T10:00:00Z");
+    link = await another(owner);
+    await tell(boot(since?.()));
+    await charge("08:00", "09:00", 1000, 2000);
     await charge("10:30", "11:00", 2000, 3000);
     expect(await flags()).toEqual([OTHER, []]);
   });

@@ -741,7 +741,10 @@ describe("§1 what is kept of a source has a quota a day", () => {
   test("attack: taking sessions back and telling them again fills the quota too", async () => {
     const [first] = await deliver(hour(1, 10));
     for (let turn = 0; turn < 25; turn += 1) {
-      await acting("select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)", first?.session_id);
+      await acting(
+        "select private.withdraw_charging_sessions(array[$1::uuid], '{}', '\\xab', null)",
+        first?.session_id,
+      );
       await deliver(hour(1, 10));
     }
     expect(await told()).toEqual([{ charger_id: null, bytes_a_day: 10_000 }]);
@@ -750,17 +753,16 @@ describe("§1 what is kept of a source has a quota a day", () => {
   });
 
   test("attack: the results of files are in the quota; over it a file is stored, and its results are answered once", async () => {
-    const send = async (n: number) =>
-      (
-        await acting(
-          "select private.store_upload($1) as answer",
-          JSON.stringify({
-            ...{ upload_id: randomUUID(), kind: "sessions", sha256: String(n).padStart(2, "0"), said: {}, file_name: "f" },
-            ...{ rows: 1, columns: [{ header: "x".repeat(4000), field: null }], read: {}, rejected: [], dry_run: false },
-            ...{ items: [hour(n, 10, { place: 1 })], statuses: ["created", "updated", "unchanged", "invalid"] },
-          }),
-        )
-      )[0].answer;
+    type Stored = { answer: { upload_id: string } };
+    const send = async (n: number) => {
+      const file = { upload_id: randomUUID(), kind: "sessions", sha256: `0${n}`, said: {}, file_name: "f", rows: 1 };
+      const columns = [{ header: "x".repeat(4000), field: null }];
+      const statuses = ["created", "updated", "unchanged", "invalid"];
+      const items = [hour(n, 10, { place: 1 })];
+      const input = { ...file, columns, read: {}, rejected: [], dry_run: false, items, statuses };
+      const [stored] = await acting<Stored>("select private.store_upload($1) as answer", JSON.stringify(input));
+      return (stored as Stored).answer;
+    };
     await send(1);
     await send(2);
     const over = await send(3);

@@ -12,7 +12,17 @@ import { MID_CHARGER } from "../harness/chargers.ts";
 import { newEan } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { Model, type Name, type Names } from "./sessions_model.ts";
-import { type Act, BEGIN, type Door, play, seedsOf, storyOf, type Telling } from "./sessions_worlds.ts";
+import {
+  type Act,
+  BEGIN,
+  booked,
+  bookings,
+  type Door,
+  play,
+  seedsOf,
+  storyOf,
+  type Telling,
+} from "./sessions_worlds.ts";
 
 const WORLDS = Number(process.env.SESSION_WORLDS ?? 200);
 const SEED = Number(process.env.SESSION_SEED ?? Date.now() % 1_000_000_000);
@@ -95,8 +105,10 @@ class Service {
   async do(act: Act): Promise<void> {
     const { at } = act;
     const serial_number = "charger" in act ? this.model.serials[act.charger] : undefined;
-    if (act.does === "tell") await this.tell(at, act.door, act.told);
-    else if (act.does === "withdraw" && act.source === "ocpi")
+    if (act.does === "tell") {
+      this.tellings.push(...act.told);
+      await this.tell(at, act.door, act.told);
+    } else if (act.does === "withdraw" && act.source === "ocpi")
       await this.takeCdr(at, act.client, { id: `CREDIT-${act.id}`, credit: true, credit_reference_id: act.id });
     else if (act.does === "withdraw")
       await this.call(
@@ -105,6 +117,8 @@ class Service {
         { session_ids: [act.id], sent_sha256: sha256(at) },
         act.client,
       ).catch((error) => expect(error).toMatchObject({ message: "ambiguous_session" }));
+    else if (act.does === "book") await this.book(act.month);
+    else if (act.does === "open") await this.open([act.month]);
     else if (act.does === "register") {
       const { account_id } = this.clients[act.client] ?? {};
       const charger = { account_id, ...MID_CHARGER, serial_number, power_kw: 11, ...this.given(act.names) };
@@ -172,6 +186,70 @@ class Service {
     });
     const answer = await this.call(at, "take_cdr", { cdr: { ...cdr, place: 0, sent_sha256: sha256(fields) } }, client);
     expect(answer).toMatchObject({ status: "taken" });
+  }
+
+  /** What is booked, by month: the charges in it. */
+  readonly inBooking = new Map<string, number[]>();
+
+  /** The charges that count in a month that is open; of all months without one. */
+  async open_charges(month?: string): Promise<number[]> {
+    const { rows } = await session.query(
+      `select s.charger_id, s.source, s.external_id, s.wh::int, s.month::text,
+              to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start
+         from core.charging_sessions s
+        where s.owner_id = any ($1) and s.counted and s.flags = '{}' and ($2::date is null or s.month = $2)`,
+      [this.clients.map(({ id }) => id), month],
+    );
+    return rows
+      .filter((row) => row.wh > 0 && (month || !this.inBooking.has(row.month)))
+      .map((row) => {
+        const found = this.tellings.find(
+          (told) =>
+            told.source === row.source &&
+            (told.id === null
+              ? iso(told.start) === row.start && told.wh === row.wh && row.source === "file"
+              : row.external_id.split(":").at(-1) === told.id),
+        );
+        if (!found) throw new Error(`nobody told ${JSON.stringify(row)}`);
+        return found.charge;
+      });
+  }
+
+  readonly tellings: Telling[] = [];
+
+  async book(month: string) {
+    if (this.inBooking.has(month)) return;
+    this.inBooking.set(month, await this.open_charges(month));
+    await session.query(
+      "update core.delivered_months set status = 'submitted' where owner_id = any ($1) and period = $2",
+      [this.clients.map(({ id }) => id), month],
+    );
+    await this.noneTwice();
+  }
+
+  async open(months: string[]) {
+    for (const month of months) {
+      this.inBooking.delete(month);
+      await session.query(
+        "update core.delivered_months set status = 'staged' where owner_id = any ($1) and period = $2",
+        [this.clients.map(({ id }) => id), month],
+      );
+      for (const { partner_id, connection_id } of this.clients) {
+        await session.query("select private.set_tenant_and_see_all($1)", [partner_id]);
+        await session.query("select private.release_charging_sessions(array[$1::uuid], array[$2::date])", [
+          connection_id,
+          month,
+        ]);
+      }
+      await this.noneTwice();
+    }
+    await session.query("select private.set_tenant(null)");
+  }
+
+  /** No charge is in two bookings, or in one and in an open month. */
+  async noneTwice() {
+    const all = [...[...this.inBooking.values()].flat(), ...(await this.open_charges())];
+    expect(all.toSorted()).toEqual([...new Set(all)].toSorted());
   }
 
   named = ({ kind, value }: Name) => ({ [kind]: kind === "charger_id" ? this.rows[Number(value)] : value });
@@ -245,6 +323,35 @@ test("§1 each charge counts once, where the model says, and months are their su
       const charges = service.model.counted().map((counted) => (counted as unknown as Telling).charge);
       expect(charges.length, `the model counts a charge twice${told}`).toBe(new Set(charges).size);
       expect(await service.found(), told).toEqual(expected(service.model));
+    }),
+    { numRuns: WORLDS, seed: SEED, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true },
+  );
+});
+
+test("§3 a charge is in one booking, or counts in an open month, and once all months are open what counts is their sum", {
+  timeout: LIMIT + 60_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.noBias(seedsOf(true)), fc.noBias(bookings), async (drawn, months) => {
+      const clients = await addClients();
+      const serials = drawn.chargers.map((_, place) => `M${count}-${place}`);
+      const story = booked(storyOf(drawn, serials), drawn, months);
+      const told = ["", ...story.map(words), ""].join("\n");
+      const service = new Service(clients, new Model(serials, drawn.sockets));
+      try {
+        for (const act of story) await service.do(act);
+        await service.noneTwice();
+        await service.open(["2025-12-01", "2026-01-01", "2026-02-01", "2026-03-01"]);
+      } catch (error) {
+        throw new Error(`${error}${told}`, { cause: error });
+      }
+      const { rows } = await session.query(
+        `select count(*) filter (where 'after_lock' = any (s.flags))::int as waiting, coalesce(sum(s.wh) filter (where s.flags = '{}' and s.ended_at is not null), 0)::int as wh,
+                (select coalesce(sum(d.total_kwh) * 1000, 0)::int from core.delivered_months d where d.owner_id = any ($1)) as delivered
+           from core.charging_sessions s where s.owner_id = any ($1)`,
+        [clients.map(({ id }) => id)],
+      );
+      expect(rows[0], told).toEqual({ waiting: 0, wh: rows[0].delivered, delivered: rows[0].delivered });
     }),
     { numRuns: WORLDS, seed: SEED, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true },
   );

@@ -11,6 +11,9 @@ export type Act = { at: number } & (
   | { does: "name"; row: number; names: Names; from?: number }
   | { does: "tell"; door: Door; told: Telling[] }
   | { does: "withdraw"; client: number; source: string; id: string }
+  // a booking takes a month of every client, or gives it back
+  | { does: "book"; month: string }
+  | { does: "open"; month: string }
 );
 
 const MINUTE = 60_000;
@@ -85,7 +88,8 @@ export const seedsOf = (simple: boolean) =>
               fc.record({
                 late: fc.constantFrom(0, 0, 1, 1, 2, 4),
                 minutes: fc.nat(900),
-                percent: fc.constantFrom(0, 0, 0, 0.5, 5, -5),
+                // -100: it is corrected to nothing, or comes back
+                percent: fc.constantFrom(0, 0, 0, 0.5, 5, -5, -100),
                 name: fc.nat(11),
                 withdrawn: often(15),
                 after: fc.nat(20),
@@ -105,7 +109,7 @@ export function play(model: Model, act: Act): void {
   else if (act.does === "remove") model.remove(act.at, act.row);
   else if (act.does === "name") model.name(act.at, act.row, act.names, act.from);
   else if (act.does === "withdraw") model.withdraw(act.client, act.source, act.id);
-  else model.tell(act.at, act.told);
+  else if (act.does === "tell") model.tell(act.at, act.told);
 }
 
 /** Registers, removes and names chargers. No name stands at two chargers of a client. */
@@ -234,9 +238,12 @@ function tell({ sockets, lies, days, charges }: Seeds, then: Model): Act[] {
         const told = names[name % Math.max(1, names.length)];
         if (!told) continue;
         const source = sourceOf(door);
-        // a CDR that is corrected is another one, and a charger measures once
+        // a CDR that is corrected is another one, and one without energy is no charge; a charger measures once
         const id = door === "file" ? null : `C${charge}S${number}T${door === "ocpi" ? again : 0}`;
-        const wh = Math.round(((kw * 1000 * length) / 60) * (1 + (door === "ocpp" ? 0 : percent) / 100));
+        const wh = Math.round(
+          ((kw * 1000 * length) / 60) *
+            (1 + (door === "ocpp" || (door === "ocpi" && percent === -100) ? 0 : percent) / 100),
+        );
         const span = { start: start + clock[0] * MINUTE, end: end + clock[1] * MINUTE };
         acts.push({
           at,
@@ -270,4 +277,35 @@ export function storyOf(seeds: Seeds, serials: string[]): Act[] {
     else story.push(act);
   }
   return story;
+}
+
+export const bookings = times(
+  2,
+  8,
+  fc.record({ step, minutes: fc.nat(12_000), month: fc.nat(2), opens: fc.boolean() }),
+);
+
+/** A story in which months are booked and given back. A charge that one source alone tells twice was told a month early first. */
+export function booked(
+  story: Act[],
+  seeds: Seeds,
+  drawn: { step: number; minutes: number; month: number; opens: boolean }[],
+): Act[] {
+  const first = new Set<string>();
+  const acts = structuredClone(story);
+  for (const told of acts.flatMap((act) => (act.does === "tell" ? act.told : []))) {
+    const charge = seeds.charges[told.charge];
+    const [one] = charge?.series ?? [];
+    if (charge?.series.length !== 1 || one?.tellings.length !== 2 || told.source !== "api" || first.has(`${told.id}`))
+      continue;
+    first.add(`${told.id}`);
+    Object.assign(told, { start: told.start - 31 * 24 * HOUR, end: told.end - 31 * 24 * HOUR });
+  }
+  for (const { step, minutes, month, opens } of drawn)
+    acts.push({
+      at: BEGIN + step * STEP + minutes * MINUTE,
+      does: opens ? "open" : "book",
+      month: ["2025-12-01", "2026-01-01", "2026-02-01"][month] as string,
+    });
+  return acts.sort((a, b) => a.at - b.at);
 }

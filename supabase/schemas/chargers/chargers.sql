@@ -88,8 +88,9 @@ begin
                 || array(select h from core.chargers h
                           where h.account_id = charger.account_id
                             and '{}' in (numbers, private.charger_numbers(h))
-                            and (h.removed_at <= coalesce(charger.created_at, h.removed_at)
-                                 or charger.removed_at <= h.created_at))) h
+                            -- a clock may go back between the two
+                            and (h.removed_at - interval '5 minutes' <= coalesce(charger.created_at, h.removed_at)
+                                 or charger.removed_at - interval '5 minutes' <= h.created_at))) h
    where h.brand = charger.brand and h.id is distinct from charger.id
    order by h.id;
 end $$;
@@ -215,6 +216,7 @@ as $$
 declare
   resolved constant private.charger_resolution :=
     private.resolve_charger(boot ->> 'ocpp_vendor', boot ->> 'ocpp_model', boot ->> 'ocpp_meter_type');
+  former tstzrange;
 begin
   update core.chargers h
      set catalog_charger_id = m.id, brand = m.brand, mid_eligible = m.mid_meter, ocpp_vendor = boot ->> 'ocpp_vendor',
@@ -224,6 +226,10 @@ begin
      and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null
   returning h.* into charger;
   if found then
+    -- of its account; whose number it has is not known yet
+    former := private.succeed_charger(charger);
+    update core.chargers h set counts_from = upper(former), counts_before = lower(former)
+     where h.partner_id = charger.partner_id and h.id = charger.id and h.counts_from is null and former is not null;
     perform private.audit('charger.identified', charger.id);
     perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
     perform private.advance_registration(charger.account_id, true);

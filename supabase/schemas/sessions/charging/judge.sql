@@ -93,7 +93,8 @@ begin atomic
   select r.* from core.replaced_charging_sessions r
     join core.charging_sessions o on o.id = r.session_id
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and 'after_lock' = any (o.flags) and private.was_booked(r);
+     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
+     and private.was_booked(r);
 end;
 
 -- What is booked so in another month at the time of a session.

@@ -16,6 +16,8 @@ return (select case
   from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
+        -- what is not flagged yet
+        and private.owns_moment_since(charger, s.started_at)
       order by s.started_at limit 1),
     (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
       began));
