@@ -23638,7 +23638,7 @@ declare
   last   bigint;
   looked bigint;
 begin
-  with part as materialized (  -- as it was, and looked for once
+  with part as (
     select t from core.charging_sessions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.arrival > charger.flagged_to
        and private.owns_moment_since(charger, t.started_at) = ('other_registration' = any (t.flags))
@@ -23833,8 +23833,11 @@ return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one,
 
 -- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
 create function private.keep_replaced(sessions jsonb) returns bigint
-language sql
+language plpgsql
 as $$
+declare
+  size bigint;
+begin
   with replaced as (
     insert into core.replaced_charging_sessions as r
       (partner_id, charger_id, session_id, owner_id, month, connector, evse_assumed, started_at, ended_at, wh, flags,
@@ -23843,10 +23846,12 @@ as $$
            s.wh, s.flags, s.received_at
       from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
     returning octet_length(r::text) as size)
-  select coalesce(sum(r.size), 0)::bigint from replaced r
-$$;
+  select coalesce(sum(r.size), 0) into size from replaced r;
+  return size;
+end $$;
 
--- Whether a former value of a session that waits for its month, or has just changed, is booked: the last before the lock.
+-- Whether a former value is booked: the last before the lock, in a month that is locked. Of a session that waits for
+-- its month, or has just changed.
 create function private.was_booked(former core.replaced_charging_sessions) returns boolean
 language plpgsql stable
 as $$
@@ -23854,9 +23859,13 @@ begin
   return former.flags = '{}'
     and not exists (select from core.replaced_charging_sessions l
                      where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
-    and exists (select from core.charging_sessions s
-                  join core.delivered_months d on d.partner_id = s.partner_id and d.connection_id = s.connection_id
-                 where s.id = former.session_id and d.period = former.month and d.locked);
+    and exists (
+      select from (select s.partner_id, s.connection_id from core.charging_sessions s
+                    where s.id = former.session_id limit 1) s
+       cross join lateral (
+         select from core.delivered_months d
+          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = former.month
+            and d.locked limit 1) d);
 end $$;
 
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
@@ -23865,10 +23874,10 @@ create function private.still_booked(charger uuid, since timestamptz, until time
 language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
-    join core.charging_sessions o on o.id = r.session_id
+   cross join lateral (
+     select from core.charging_sessions o where o.id = r.session_id and 'after_lock' = any (o.flags) limit 1) o
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and 'after_lock' = any (o.flags)
-     and private.was_booked(r);
+     and r.started_at > since - interval '31 days' and r.flags = '{}' and private.was_booked(r);
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -24020,7 +24029,7 @@ begin
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                      and d.period = s.month)
-                or (l.old_month is not null or 'after_lock' = any (s.flags)) and exists (
+                or (l.old_month <> s.month or 'after_lock' = any (s.flags)) and exists (
                   select from core.replaced_charging_sessions r
                    where r.session_id = s.id and private.was_booked(r))) as locked
       from looked l
@@ -28905,8 +28914,8 @@ as $$
   select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
 $$;
 
--- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same file
--- once more stores them again.
+-- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same
+-- file once more stores them again.
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$

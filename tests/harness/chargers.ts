@@ -64,7 +64,7 @@ export async function giveChargingIn(db: Pick<pg.Pool, "query">, charger_id: str
      evidence as (insert into core.charging_evidence (partner_id, charger_id, owner_id, source, external_id, document, document_sha256)
        select partner_id, id, owner_id, 'api', '1', '{}', sha256('{}') from charger),
      kept as (insert into core.kept_evidence (partner_id, source_id, owner_id, kind, day, bytes)
-       select partner_id, id, owner_id, 'charger', private.today(), 1 from charger),
+       select partner_id, id, owner_id, 'charger', private.today(), 1 from charger on conflict do nothing),
      parked as (insert into core.parked_charging (partner_id, owner_id, source, known_as, external_id, names, item, reason)
        select partner_id, owner_id, 'api', '2', '2', '{external_ref:PAAL-2}', '{}', 'unknown_charger' from charger),
      link as (insert into core.ocpp_links (partner_id, charger_id, owner_id, generation, connected_at)

@@ -116,7 +116,7 @@ test("§8 attack: 3,000 charges that one charger began today do not hold the job
   expect(await givenUp()).toBe(2999);
 });
 
-test("attack: a charger of 6,000 sessions boots as another's number: no month counts them from then on, and the worker flags them in parts", async () => {
+test("§8 attack: a charger of 6,000 sessions boots as another's number: no month counts them from then on, and the worker flags them in parts", async () => {
   const user = await world.addUser();
   const charger_id = await addCharger(world, user);
   await world.row("update core.chargers set created_at = '2019-01-01Z' where id = $1", charger_id);

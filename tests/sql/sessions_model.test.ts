@@ -234,16 +234,13 @@ class Service {
         "update core.delivered_months set status = 'staged' where owner_id = any ($1) and period = $2",
         [this.clients.map(({ id }) => id), month],
       );
-      for (const { partner_id, connection_id } of this.clients) {
-        await session.query("select private.set_tenant_and_see_all($1)", [partner_id]);
-        await session.query("select private.release_charging_sessions(array[$1::uuid], array[$2::date])", [
-          connection_id,
-          month,
-        ]);
-      }
+      for (const { partner_id, connection_id } of this.clients)
+        await session.query(
+          "select private.set_tenant($1), private.release_charging_sessions(array[$2::uuid], array[$3::date])",
+          [partner_id, connection_id, month],
+        );
       await this.noneTwice();
     }
-    await session.query("select private.set_tenant(null)");
   }
 
   /** No charge is in two bookings, or in one and in an open month. */
@@ -320,7 +317,8 @@ test("§1 each charge counts once, where the model says, and months are their su
       } catch (error) {
         throw new Error(`${error}${told}`, { cause: error });
       }
-      const charges = service.model.counted().map((counted) => (counted as unknown as Telling).charge);
+      const energy = service.model.counted().filter(({ wh }) => wh > 0);
+      const charges = energy.map((counted) => (counted as unknown as Telling).charge);
       expect(charges.length, `the model counts a charge twice${told}`).toBe(new Set(charges).size);
       expect(await service.found(), told).toEqual(expected(service.model));
     }),
@@ -332,7 +330,8 @@ test("§3 a charge is in one booking, or counts in an open month, and once all m
   timeout: LIMIT + 60_000,
 }, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.noBias(seedsOf(true)), fc.noBias(bookings), async (drawn, months) => {
+    fc.asyncProperty(fc.noBias(seedsOf(true)), fc.noBias(bookings), async (seeds, months) => {
+      const drawn = { ...seeds, days: [0] };
       const clients = await addClients();
       const serials = drawn.chargers.map((_, place) => `M${count}-${place}`);
       const story = booked(storyOf(drawn, serials), drawn, months);
@@ -341,7 +340,7 @@ test("§3 a charge is in one booking, or counts in an open month, and once all m
       try {
         for (const act of story) await service.do(act);
         await service.noneTwice();
-        await service.open(["2025-12-01", "2026-01-01", "2026-02-01", "2026-03-01"]);
+        await service.open(["2026-01-01", "2026-02-01"]);
       } catch (error) {
         throw new Error(`${error}${told}`, { cause: error });
       }

@@ -13,7 +13,7 @@ declare
   last   bigint;
   looked bigint;
 begin
-  with part as materialized (  -- as it was, and looked for once
+  with part as (
     select t from core.charging_sessions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.arrival > charger.flagged_to
        and private.owns_moment_since(charger, t.started_at) = ('other_registration' = any (t.flags))

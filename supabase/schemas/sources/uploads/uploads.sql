@@ -166,8 +166,8 @@ as $$
   select (counts ->> 'invalid')::int + coalesce((counts ->> 'locked')::int, 0)
 $$;
 
--- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same file
--- once more stores them again.
+-- Whether sessions of an upload are parked, or were since, or are withdrawn, or its results were not kept: the same
+-- file once more stores them again.
 create function private.can_store_again(upload core.uploads) returns boolean
 language sql stable
 as $$
