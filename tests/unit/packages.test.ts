@@ -38,7 +38,7 @@ test(".nvmrc names the Node that npm scripts run by", () => {
 
 test("a release has one version, wherever it is written", () => {
   const { version } = read("package.json");
-  const told = {
+  const told: Record<string, string | undefined> = {
     "openapi.json": read("openapi.json").info.version,
     "package-lock.json": root?.version,
     "examples/cpo/package.json": read("examples/cpo/package.json").dependencies["@ere-api/client"],
