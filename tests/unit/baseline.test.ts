@@ -1,13 +1,15 @@
 // Before the release, supabase/migrations is one file, written from supabase/schemas.
 
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
+import { changedMigrations } from "../../packages/tools/src/breaking_changes.ts";
 import { main } from "../../packages/tools/src/migration.ts";
 import { isReleased } from "../../packages/tools/src/released.ts";
-import { BASELINE, baseline, baselineFault } from "../../packages/tools/src/schema_files.ts";
+import { BASELINE, baseline, baselineFault, UPGRADE_TEST } from "../../packages/tools/src/schema_files.ts";
 
 let root: string;
 beforeEach(() => {
@@ -53,7 +55,13 @@ test("after the release the baseline stands, and more migrations may follow it",
   writeFileSync(join(root, "supabase/migrations/20270101000000_more.sql"), "");
   expect([isReleased(root), baselineFault(root)]).toEqual([false, expect.any(String)]);
   release();
-  expect([isReleased(root), baselineFault(root)]).toEqual([true, null]);
+  expect(isReleased(root)).toBe(true);
+  expect(baselineFault(root)).toBe(
+    'The first migration after a release needs tests/sql/upgrade.test.ts: see CONTRIBUTING.md, "Release".',
+  );
+  mkdirSync(join(root, "tests/sql"), { recursive: true });
+  writeFileSync(join(root, UPGRADE_TEST), "");
+  expect(baselineFault(root)).toBeNull();
   await expect(main(["--baseline"], root)).rejects.toThrow("The service is released");
   expect(read(BASELINE)).not.toContain("-- more\n");
 });
@@ -64,4 +72,22 @@ test("a schema file that no pattern of config.toml matches is named, and so is a
   expect(() => baseline(root)).toThrow(
     "schema_paths in supabase/config.toml: supabase/schemas/forgotten.sql is missing there, supabase/schemas/nowhere/tables.sql matches no file.",
   );
+});
+
+test("after the release a migration that deployed databases ran is named if it changed, or is gone", () => {
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: root });
+  const commit = () => [git("add", "-A"), git("commit", "-qm", "a commit")];
+  git("init", "-q");
+  commit();
+  change(BASELINE, (text) => `${text}-- more\n`);
+  expect(changedMigrations("HEAD", root), "before the release the baseline is written again").toEqual([]);
+  release();
+  commit();
+  writeFileSync(join(root, "supabase/migrations/20270101000000_more.sql"), "");
+  expect(changedMigrations("HEAD", root)).toEqual([]);
+  change(BASELINE, (text) => `${text}-- more\n`);
+  expect(changedMigrations("HEAD", root)).toEqual([BASELINE]);
+  rmSync(join(root, BASELINE));
+  expect(changedMigrations("HEAD", root)).toEqual([BASELINE]);
 });

@@ -36,6 +36,24 @@ test(".nvmrc names the Node that npm scripts run by", () => {
   expect(packages["node_modules/node"]?.version.split(".")[0]).toBe(version);
 });
 
+test("a release has one version, wherever it is written", () => {
+  const { version } = read("package.json");
+  const told: Record<string, string | undefined> = {
+    "openapi.json": read("openapi.json").info.version,
+    "package-lock.json": root?.version,
+    "examples/cpo/package.json": read("examples/cpo/package.json").dependencies["@ere-api/client"],
+    ...Object.fromEntries(["client", "gateway"].map((name) => [name, read(`packages/${name}/package.json`).version])),
+    ...Object.fromEntries(
+      ["client", "gateway"].map((name) => [`${name}, locked`, packages[`packages/${name}`]?.version]),
+    ),
+  };
+  for (const page of ["packages/client/README.md", "examples/cpo/README.md"]) {
+    const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+    told[page] = /ere-client-(.*?)\.tgz/.exec(text)?.[1];
+  }
+  expect(Object.entries(told).filter(([, each]) => each !== version)).toEqual([]);
+});
+
 test("npm ci takes no package whose content is another than the one that was locked", () => {
   const taken = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
   const unchecked = taken.filter(([, { integrity }]) => !integrity);

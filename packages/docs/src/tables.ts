@@ -1,6 +1,7 @@
 // What guides show of the code itself, so that it is never said twice: `<!-- errors -->` in a guide is the table of errors.
 
 import { readFileSync } from "node:fs";
+import { HEADINGS } from "#shared/domain/charging_in/file/headings.ts";
 import { EVENT_TYPES, EVENTS } from "#shared/domain/events.ts";
 import { ERRORS, type ErrorCode, wireText } from "#shared/foundation/errors.ts";
 import { RATE_LIMITS } from "#shared/values/rate_limits.ts";
@@ -76,10 +77,24 @@ function events(): string {
   return table(["type", "when", "`/v1/events`", "`/partner/events`"], rows);
 }
 
+/** What a column of a file may be called. Files of months and of sessions know the same headings for kWh. */
+function headings(): string {
+  const { kwh, ...months } = HEADINGS.months;
+  const fields = [...Object.entries(HEADINGS.sessions).map((field) => ["sessions", ...field])];
+  for (const field of Object.entries(months)) fields.push(["months", ...field]);
+  const rows = fields.map(([kind = "", field = "", names = ""]) => [
+    names === kwh ? "both" : kind,
+    `\`${field}\``,
+    names.replace(/\S+/g, "`$&`").replaceAll(" ", ", "),
+  ]);
+  return table(["file", "field", "headings"], rows);
+}
+
 const TABLES: Readonly<Record<string, (described: Described) => string>> = {
   errors,
   limits,
   events,
+  headings,
   "cpo scopes": () => scopes(CPO_SCOPES),
   "user scopes": () => scopes(USER_SCOPES),
 };

@@ -1,5 +1,6 @@
 // What of a change to openapi.json breaks a client (specification section 9.5): `node breaking_changes.ts <commit>` prints it, and
 // fails unless CHANGELOG.md has a line since that commit that begins with ⚠️ and a date. Before the first release nobody has to be told.
+// It also fails if a migration changed that databases of a release ran.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -250,6 +251,14 @@ function changedOperations(
 export const announcements = (changelog: string): string[] =>
   changelog.split("\n").filter((line) => /^[-*\s]*⚠️ \d{4}-\d{2}-\d{2}: /.test(line));
 
+/** The migrations that a released commit has and the files of `root` lack or have otherwise. Databases that ran them never run them again. */
+export function changedMigrations(base: string, root: string): string[] {
+  const git = (...args: string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" });
+  if (!namesRelease(git("show", `${base}:CHANGELOG.md`))) return [];
+  const named = git("diff", "--name-only", "--no-renames", "--diff-filter=a", base, "--", "supabase/migrations");
+  return named.split("\n").filter(Boolean);
+}
+
 if (import.meta.main) {
   const [base] = process.argv.slice(2);
   if (!base) throw new Error("usage: breaking_changes.ts <commit>");
@@ -263,6 +272,11 @@ if (import.meta.main) {
   const isAnnounced = announcements(now("CHANGELOG.md")).some((line) => !known.includes(line));
   if (changes.length > 0 && namesRelease(changelog) && !isAnnounced) {
     console.error("Breaking: say so in CHANGELOG.md, in a line that begins with ⚠️ and names the date it takes effect.");
+    process.exitCode = 1;
+  }
+  const changed = changedMigrations(base, ROOT);
+  if (changed.length > 0) {
+    console.error(`Write another migration instead of changing ${changed.join(", ")}, which deployed databases ran.`);
     process.exitCode = 1;
   }
 }

@@ -1,6 +1,6 @@
 // What the database is: the files of supabase/schemas, in the order of `schema_paths` in supabase/config.toml.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import pg from "pg";
 import { isReleased } from "./released.ts";
@@ -37,6 +37,9 @@ function schemaFiles(root: string): string[] {
 /** Where the baseline stands, from the folder that holds supabase/. Its version does not change with its content. */
 export const BASELINE = "supabase/migrations/20261120000000_baseline.sql";
 
+/** Migrates a database of the last release that holds booked, sold and paid months. */
+export const UPGRADE_TEST = "tests/sql/upgrade.test.ts";
+
 /** The one migration until the release: the schema files in their order. */
 export function baseline(root: string): string {
   const parts = schemaFiles(root).map((file) => `-- ${file}\n\n${readFileSync(join(root, file), "utf8").trimEnd()}\n`);
@@ -48,10 +51,13 @@ export const migrationFiles = (root: string) =>
     .filter((file) => file.endsWith(".sql"))
     .sort();
 
-/** Before the release: what is wrong with supabase/migrations, and the command that repairs it. Null if nothing is, and after the release. */
+/** What is wrong with the files of supabase/migrations, and what repairs it. Null if nothing is. */
 export function baselineFault(root: string): string | null {
-  if (isReleased(root)) return null;
   const others = migrationFiles(root).filter((file) => file !== basename(BASELINE));
+  if (isReleased(root)) {
+    if (others.length === 0 || existsSync(join(root, UPGRADE_TEST))) return null;
+    return `The first migration after a release needs ${UPGRADE_TEST}: see CONTRIBUTING.md, "Release".`;
+  }
   if (others.length > 0)
     return `Until the release, the baseline is the only migration. Delete ${others.join(", ")} from supabase/migrations.`;
   if (readFileSync(join(root, BASELINE), "utf8") === baseline(root)) return null;

@@ -10,6 +10,7 @@ import { type Decimal, decideEnergy, readEnergy, unitOf } from "#shared/domain/s
 import type { Cell } from "#shared/domain/sheet/model.ts";
 import { readMonth } from "#shared/domain/sheet/months.ts";
 import { readMoment } from "#shared/domain/sheet/times.ts";
+import { withTables } from "../../../packages/docs/src/tables.ts";
 
 const text = (text: string): Cell => ({ kind: "text", text });
 const number = (value: number): Cell => ({ kind: "number", text: String(value), value });
@@ -272,7 +273,8 @@ test("of the hour that October has twice it is the first, for an end before its 
 });
 
 test("§4.1 the guide on sessions lists each heading that a file may have", () => {
-  const guide = readFileSync(join(ROOT, "docs/guides/sessions.md"), "utf8");
+  const source = readFileSync(join(ROOT, "docs/guides/sessions.md"), "utf8");
+  const guide = withTables(source, { paths: {}, components: { responses: {} } });
   const rows = Object.entries(HEADINGS).flatMap(([kind, fields]) =>
     Object.entries(fields).map(
       ([field, names]) =>
