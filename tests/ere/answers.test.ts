@@ -70,6 +70,37 @@ describe("contract §3 payout answer", () => {
     expect(await rowCounts(world, "ledger_entries", "audit_log", "notices", "documents")).toEqual(before);
   });
 
+  test("contract §3 a batch that the bank booked in several entries of one day is settled by their sum, to the cent", async () => {
+    await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const entries = (...amounts: string[]) =>
+      camt(
+        MESSAGE,
+        amounts.map((amount) => bankEntry(MESSAGE, { amount, batch: bare(batch_id) })),
+      );
+    for (const amounts of [["80.00", "60.01"], ["80.00"], ["60.00", "60.00"]]) {
+      const { changed, outcomes } = await answer(world.anna, entries(...amounts));
+      expect([changed, outcomes]).toEqual([false, amounts.map(() => "sum_differs")]);
+    }
+    const days = camt(MESSAGE, [
+      bankEntry(MESSAGE, { amount: "80.00", batch: bare(batch_id), day: "2026-08-17" }),
+      bankEntry(MESSAGE, { amount: "60.00", batch: bare(batch_id), day: "2026-08-18" }),
+    ]);
+    expect((await answer(world.anna, days)).outcomes).toEqual(["sum_differs", "sum_differs"]);
+    const split = entries("80.00", "60.00");
+    expect((await answer(world.anna, split)).outcomes).toEqual(["paid", "paid"]);
+    expect(await world.row("select status from core.payout_batches")).toEqual({ status: "settled" });
+    const again = await answer(world.bram, split);
+    expect([again.changed, again.outcomes]).toEqual([false, ["already", "already"]]);
+    expect((await answer(world.anna, entries("140.00"))).outcomes).toEqual(["already"]);
+    // beside one that is the whole, they are a surplus
+    expect((await answer(world.anna, entries("140.00", "80.00", "60.00"))).outcomes).toEqual([
+      "already",
+      "booked_twice",
+      "booked_twice",
+    ]);
+  });
+
   test("contract §3 lines are settled and fail by themselves; what comes back waits for a second person, whoever repeats it", async () => {
     const [closed, died, late, good] = await world.sold([100, 50, 25, 20]);
     const { batch_id } = await world.exported();
