@@ -13348,15 +13348,18 @@ begin
          case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
          case when sum(m.paid) <> 0 then max(m.paid_at) end
     from (
-      select a.id, s.arrival, a.reversal_id is null as stands,
-          case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
-             null as state, false as failed, null::timestamptz as paid_at
-        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      -- the sale of each part, not each sale with all its parts
+      select a.id,
+             (select s.arrival from core.sales s where s.partner_id = a.partner_id and s.id = a.sale_id) as arrival,
+             a.reversal_id is null as stands, case when a.reversal_id is null then a.net else 0 end as due,
+             0.00 as paid, null as state, false as failed, null::timestamptz as paid_at
+        from core.allocations a
        where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
       union all
-      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0,
-          null, false, null
-        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
+      select a.id, (select s.arrival from core.sales s where s.partner_id = a.partner_id and s.id = a.sale_id),
+             a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0, null, false,
+             null
+        from core.allocations a
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
       -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
@@ -13573,8 +13576,12 @@ as $$
   select coalesce(jsonb_agg(distinct date_trunc('quarter', r.period)::date), '[]'),
          coalesce(round(sum(s.ere / r.ere_per_kwh), 3), 0)
     from core.payout_parts p
-    join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
-    join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+    -- else without statistics each payment reads all booking rows and parts of sales of the partner
+   cross join lateral (
+     select s.partner_id, s.row_id, s.ere
+       from core.payout_entries e
+       join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+      where e.partner_id = p.partner_id and e.part_id = p.id and e.sold offset 0) s
     join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
    where p.partner_id = tenant and p.account_id = account and p.kind = 'customer' and (p.line_id = line or p.id = part)
 $$;

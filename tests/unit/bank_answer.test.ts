@@ -262,6 +262,16 @@ describe("contract §3 what a bank answers", () => {
     });
   });
 
+  test("attack: statements of one file that overlap tell of one booking; another reference of the bank is another booking", () => {
+    const message = "camt.054.001.08";
+    const entry = bankEntry(message, { amount: "80.00", details: [{ line: one, amount: "80.00" }] });
+    const [head = "", notice = "", tail = ""] = camt(message, [entry]).split(/(?=<Ntfctn>)|(?<=<\/Ntfctn>)/);
+    const overlap = read([head, notice, notice, tail].join(""));
+    expect([overlap.said.length, overlap.left]).toEqual([1, { "entry that the file has twice": 1 }]);
+    expect(read([head, notice, notice.replace("B1", "B2"), tail].join("")).said).toHaveLength(2);
+    expect(read(camt(message, [entry, entry])).said).toHaveLength(2);
+  });
+
   test("contract §3 of a return without a reason the bank's words are kept, and bar no account", () => {
     const message = "camt.053.001.08";
     const entry = bankEntry(message, { amount: "80.00", credit: true, details: [{ line: one, amount: "80.00" }] })

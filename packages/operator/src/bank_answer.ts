@@ -179,13 +179,19 @@ function readStatus(root: Element, answer: BankAnswer) {
 function readEntries(root: Element, account: string, answer: BankAnswer) {
   const [report] = [...children(root, "BkToCstmrStmt"), ...children(root, "BkToCstmrDbtCdtNtfctn")];
   const statements = [...children(report, "Stmt"), ...children(report, "Ntfctn")];
+  const before = new Set<string>();
   for (const statement of statements) {
     // some banks write it as another kind of number
     const number = textAt(statement, "Acct", "Id", "IBAN") ?? textAt(statement, "Acct", "Id", "Othr", "Id") ?? "none";
-    for (const entry of children(statement, "Ntry")) {
-      if (number.replace(/\s/g, "").toUpperCase() === account) readEntry(entry, answer);
-      else leave(answer, `entry of account ${number}, which is not PAYOUT_ACCOUNT_IBAN`);
+    const entries = children(statement, "Ntry").map((entry) => ({ entry, whole: JSON.stringify(entry) }));
+    for (const { entry, whole } of entries) {
+      if (number.replace(/\s/g, "").toUpperCase() !== account)
+        leave(answer, `entry of account ${number.slice(0, 34)}, which is not PAYOUT_ACCOUNT_IBAN`);
+      // statements of a file may overlap: then the bank's own reference is the same too
+      else if (before.has(whole) && whole.includes('"AcctSvcrRef"')) leave(answer, "entry that the file has twice");
+      else readEntry(entry, answer);
     }
+    for (const { whole } of entries) before.add(whole);
   }
 }
 

@@ -104,11 +104,12 @@ const OUTCOMES: Record<string, string> = {
   rejected: "rejected: the bank refused the whole file; its money is payable again, and nobody is mailed",
   waits: "waits: the money would be payable again, so another operator runs the same command",
   already: "already: it was so before",
-  unknown: "unknown: nothing here has that id; it is of another host, or older than seven years",
+  unknown: "unknown: nothing here has that id; it is of another host or older than seven years, so read the file there",
   not_exported: "not_exported: its batch is not at the bank, so this file is not about it; nothing changed",
-  amount_differs: "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed",
+  amount_differs:
+    "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed. If it came back less a charge, run payout settle --failed with the bank's code as --reason",
   sum_differs:
-    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
+    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed. Read what it refused or sent back of the batch first, then this file again",
   had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
   booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
   failed_before:
@@ -117,7 +118,8 @@ const OUTCOMES: Record<string, string> = {
   surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
   surplus_before:
     "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
-  names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
+  names_no_lines:
+    "names_no_lines: money came back without saying which lines; nothing changed. Ask the bank, then run payout settle --failed",
 };
 
 function answered({ message, changed, said, left }: OpsAnswer): string {
@@ -128,6 +130,7 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
     return of.length > 0 ? [{ outcome, number: of.length, amount_eur: eur }] : [];
   });
   const named = rows.filter(({ outcome, what }) => !(outcome === "already" || (outcome === "paid" && what === "paid")));
+  const beside = Object.entries(left as Record<string, number>);
   const holders = named.filter(({ effect }) => effect === "holder");
   return [
     `${message}: ${changed ? "read." : "nothing to change."}`,
@@ -152,7 +155,8 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
           ),
         ]
       : []),
-    ...Object.entries(left as Record<string, number>).map(([what, times]) => `Left out: ${times} × ${what}.`),
+    ...beside.slice(0, MOST_NAMED).map(([what, times]) => `Left out: ${times} × ${what}.`),
+    ...(beside.length > MOST_NAMED ? [`and ${beside.length - MOST_NAMED} more kinds; --json names all`] : []),
   ].join("\n\n");
 }
 
