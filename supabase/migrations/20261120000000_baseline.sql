@@ -13334,6 +13334,33 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
+-- What lines paid of each part of a payee's sales. A failed or cancelled line does not count, so at most one line pays
+-- a part of a sale that stands.
+create function private.paid_of(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, paid numeric, state text, failed boolean, paid_at timestamptz)
+language plpgsql stable
+as $$
+begin
+  -- a session keeps a plan that it made while nothing was paid: that would read every line once for each part
+  if not exists (select from core.payout_parts o
+                  where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind) then
+    return;
+  end if;
+  return query
+  select e.allocation_id, case when k.counts then e.amount else 0 end,
+         case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
+              then 'pending' else 'approved' end,
+         l.failed_effect in ('account', 'holder'), l.paid_at
+    from core.payout_parts o
+    join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+    join core.payout_batches b on b.id = l.batch_id
+   cross join lateral (select l.status in ('pending', 'paid') as counts) k
+    -- by both columns: else without statistics each call reads all entries of the partner
+   cross join lateral (
+     select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
+   where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind;
+end $$;
+
 -- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and
 -- what was paid of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
@@ -13348,33 +13375,19 @@ begin
          case when sum(m.paid) <> 0 then max(m.state) when bool_or(m.failed) then 'failed' else 'pending' end,
          case when sum(m.paid) <> 0 then max(m.paid_at) end
     from (
-      -- the sale of each part, not each sale with all its parts
-      select a.id,
-             (select s.arrival from core.sales s where s.partner_id = a.partner_id and s.id = a.sale_id) as arrival,
-             a.reversal_id is null as stands, case when a.reversal_id is null then a.net else 0 end as due,
-             0.00 as paid, null as state, false as failed, null::timestamptz as paid_at
-        from core.allocations a
+      select a.id, s.arrival, a.reversal_id is null as stands,
+          case when a.reversal_id is null then a.net else 0 end as due, 0.00 as paid,
+             null as state, false as failed, null::timestamptz as paid_at
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'customer' and a.partner_id = tenant and a.account_id = payee and a.net > 0
       union all
-      select a.id, (select s.arrival from core.sales s where s.partner_id = a.partner_id and s.id = a.sale_id),
-             a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0, null, false,
-             null
-        from core.allocations a
+      select a.id, s.arrival, a.reversal_id is null, case when a.reversal_id is null then a.partner_share else 0 end, 0,
+          null, false, null
+        from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
-      -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
-      select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
-             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
-                  then 'pending' else 'approved' end,
-             l.failed_effect in ('account', 'holder'), l.paid_at
-        from core.payout_parts o
-        join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
-        join core.payout_batches b on b.id = l.batch_id
-       cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        -- by both columns: else without statistics each call reads all entries of the partner
-       cross join lateral (
-         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
-       where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
+      select p.allocation_id, null, null, 0, p.paid, p.state, p.failed, p.paid_at
+        from private.paid_of(tenant, earned_of.kind, payee) p) m
    group by m.id;
 end $$;
 

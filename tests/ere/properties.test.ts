@@ -146,7 +146,14 @@ const step = fc.record({
     { weight: 3, arbitrary: fc.record({ what: fc.constant("prepare" as const), which: index }) },
     { weight: 5, arbitrary: fc.record({ what: fc.constant("go on" as const), which: index }) },
     // lines that are at the bank, or were paid long ago
-    { weight: 3, arbitrary: fc.record({ what: fc.constant("fail" as const), which: index }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        what: fc.constant("fail" as const),
+        which: index,
+        reason: fc.constantFrom("closed", "AM04"),
+      }),
+    },
     // what a file of the bank says of a batch or a line, read by two people
     {
       weight: 4,
@@ -160,7 +167,13 @@ const step = fc.record({
     {
       weight: 2,
       arbitrary: fc.record({
-        what: fc.constantFrom("cancel" as const, "release" as const, "another IBAN" as const, "unfail" as const),
+        what: fc.constantFrom(
+          "cancel" as const,
+          "release" as const,
+          "another IBAN" as const,
+          "unfail" as const,
+          "undo" as const,
+        ),
         which: index,
       }),
     },
@@ -335,7 +348,16 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
       const line = await one(
         "select l.id from core.payout_lines l join core.payout_batches b on b.id = l.batch_id where l.partner_id = $1 and b.status in ('exported', 'settled') order by l.arrival",
       );
-      return () => ops("payout_settle", { failed: [line ?? ""] });
+      return () => ops("payout_settle", { failed: [line ?? ""], reason: act.reason });
+    }
+    case "undo": {
+      const batch = await one(
+        "select b.id from core.payout_batches b where exists (select from core.payout_lines l where l.partner_id = $1 and l.batch_id = b.id) order by b.id",
+      );
+      return async () => {
+        await ops("payout_reject", { batch, reason: "TM01" });
+        await ops("payout_reject", { batch, reason: "x", undo: true }, "operator_bram");
+      };
     }
     case "unfail": {
       const line = await one(
@@ -549,10 +571,13 @@ test("contract §3 year by year retention deletes all but what is owed; what is 
         for (const { id, status } of await rows(
           "select distinct b.id, b.status from core.payout_batches b join core.payout_lines l on l.batch_id = b.id where l.partner_id = $1",
           tenant.id,
-        ))
+        )) {
+          // what one person said and nobody repeated
+          await ops("payout_reject", { batch: id, reason: "x", undo: true });
           await (status === "exported"
             ? ops("payout_settle", { batch: id })
             : ops("payout_cancel", { batch: id, reason: "x" }));
+        }
         const owed = await owedTo(tenant);
         tenant.forgot = true;
         for (let now = 2033; now <= 2036; now += 1) {

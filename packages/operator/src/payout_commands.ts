@@ -100,9 +100,10 @@ function settled({ changed, paid, failed, waits, batch, lines }: OpsAnswer): str
 /** What came of each thing that the bank's file says; the lines that need no word are only counted. */
 const OUTCOMES: Record<string, string> = {
   paid: "paid: booked, and settled here",
-  failed: "failed: did not arrive, and the money is payable again",
+  failed: "failed: did not arrive, and the money is in the balance again; effect says who is paid it",
   rejected: "rejected: the bank refused the whole file; its money is payable again, and nobody is mailed",
-  waits: "waits: the money would be payable again, so another operator runs the same command",
+  waits:
+    "waits: nothing changed yet; the money comes back into the balance once another operator runs the same command",
   already: "already: it was so before",
   unknown: "unknown: nothing here has that id; it is of another host or older than seven years, so read the file there",
   not_exported: "not_exported: its batch is not at the bank, so this file is not about it; nothing changed",
@@ -122,6 +123,13 @@ const OUTCOMES: Record<string, string> = {
     "names_no_lines: money came back without saying which lines; nothing changed. Ask the bank, then run payout settle --failed",
 };
 
+/** What holds back money that is in the balance again. */
+const EFFECTS: Record<string, string> = {
+  account: "effect account: the IBAN is barred and the customer is asked for another one by mail",
+  holder: "effect holder: nobody is paid or mailed until payout iban and payout release",
+  none: "effect none: the next batch pays the same account again, and nobody is mailed",
+};
+
 function answered({ message, changed, said, left }: OpsAnswer): string {
   const rows = said as Row[];
   const kinds = Object.keys(OUTCOMES).flatMap((outcome) => {
@@ -130,12 +138,18 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
     return of.length > 0 ? [{ outcome, number: of.length, amount_eur: eur }] : [];
   });
   const named = rows.filter(({ outcome, what }) => !(outcome === "already" || (outcome === "paid" && what === "paid")));
+  const effects = Object.keys(EFFECTS).filter((effect) =>
+    rows.some((row) => row.effect === effect && ["failed", "waits"].includes(String(row.outcome))),
+  );
   const beside = Object.entries(left as Record<string, number>);
   const holders = named.filter(({ effect }) => effect === "holder");
   return [
     `${message}: ${changed ? "read." : "nothing to change."}`,
     ...(kinds.length > 0
-      ? [table(kinds, ["outcome", "number", "amount_eur"]), kinds.map(({ outcome }) => OUTCOMES[outcome]).join("\n")]
+      ? [
+          table(kinds, ["outcome", "number", "amount_eur"]),
+          [...kinds.map(({ outcome }) => OUTCOMES[outcome]), ...effects.map((effect) => EFFECTS[effect])].join("\n"),
+        ]
       : ["It says nothing of a payment of ours."]),
     ...(named.length > 0
       ? [
