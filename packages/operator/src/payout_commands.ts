@@ -115,7 +115,8 @@ const OUTCOMES: Record<string, string> = {
   booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
   failed_before:
     "failed_before: booked, but it failed here before; if the bank paid it and nothing came back, run payout settle --booked",
-  booked_before: "booked_before: refused by the bank, but it was booked; ask the bank, nothing changed",
+  booked_before:
+    "booked_before: refused by the bank, but it is paid here; nothing changed. Ask the bank; if somebody settled it by hand, run payout settle --failed with the bank's code as --reason",
   surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
   surplus_before:
     "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
