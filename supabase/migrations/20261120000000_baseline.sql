@@ -13339,6 +13339,33 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
+-- What lines paid of each part of a payee's sales. A failed or cancelled line does not count, so at most one line pays
+-- a part of a sale that stands.
+create function private.paid_of(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, paid numeric, state text, failed boolean, paid_at timestamptz)
+language plpgsql stable
+as $$
+begin
+  -- a session keeps a plan that it made while nothing was paid: that would read every line once for each part
+  if not exists (select from core.payout_parts o
+                  where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind) then
+    return;
+  end if;
+  return query
+  select e.allocation_id, case when k.counts then e.amount else 0 end,
+         case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
+              then 'pending' else 'approved' end,
+         l.failed_effect in ('account', 'holder'), l.paid_at
+    from core.payout_parts o
+    join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+    join core.payout_batches b on b.id = l.batch_id
+   cross join lateral (select l.status in ('pending', 'paid') as counts) k
+    -- by both columns: else without statistics each call reads all entries of the partner
+   cross join lateral (
+     select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
+   where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind;
+end $$;
+
 -- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and
 -- what was paid of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
@@ -13364,19 +13391,8 @@ begin
         from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
-      -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
-      select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
-             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
-                  then 'pending' else 'approved' end,
-             l.failed_effect in ('account', 'holder'), l.paid_at
-        from core.payout_parts o
-        join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
-        join core.payout_batches b on b.id = l.batch_id
-       cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        -- by both columns: else without statistics each call reads all entries of the partner
-       cross join lateral (
-         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
-       where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
+      select p.allocation_id, null, null, 0, p.paid, p.state, p.failed, p.paid_at
+        from private.paid_of(tenant, earned_of.kind, payee) p) m
    group by m.id;
 end $$;
 
@@ -13578,8 +13594,12 @@ as $$
   select coalesce(jsonb_agg(distinct date_trunc('quarter', r.period)::date), '[]'),
          coalesce(round(sum(s.ere / r.ere_per_kwh), 3), 0)
     from core.payout_parts p
-    join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
-    join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+    -- else without statistics each payment reads all booking rows and parts of sales of the partner
+   cross join lateral (
+     select s.partner_id, s.row_id, s.ere
+       from core.payout_entries e
+       join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+      where e.partner_id = p.partner_id and e.part_id = p.id and e.sold offset 0) s
     join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
    where p.partner_id = tenant and p.account_id = account and p.kind = 'customer' and (p.line_id = line or p.id = part)
 $$;
@@ -13892,6 +13912,9 @@ declare
   said   record;
   wanted numeric;
   booked numeric;
+  whole  numeric;
+  sums   numeric[];
+  entries numeric;
   seen   uuid[] := '{}';
   failed uuid[] := '{}';
   waits  uuid[];
@@ -13927,13 +13950,19 @@ begin
                  bool_or(u.returned and u.outcome = 'already') as returned
             from unnest(words) u where u.line is not null group by u.line) w
    where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p));
-  -- batches that were paid in one entry
+  -- batches that were paid in one entry, or in several of one day
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
+    continue when words[word.place].outcome is not null;
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
-    wanted := (select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid'));
-    booked := wanted + (select coalesce(sum(l.amount), 0) from unnest(lines) l
-                         where l.status = 'failed' and l.returned);
+    select coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid')), 0),
+           coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned), 0), sum(l.amount)
+      into wanted, booked, whole from unnest(lines) l;
+    sums := array[wanted, booked, whole];
+    select sum(w.amount) into entries
+      from unnest(words) w where w.what = 'booked' and w.batch = word.batch and w.day = word.day
+    having sum(w.amount) = any (sums) and bool_and(w.amount <> all (sums));
+    word.amount := coalesce(entries, word.amount);
     if batch.id is null then
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
@@ -13947,7 +13976,7 @@ begin
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
-          and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
+          and word.amount = any (sums) then
       -- else with lines that failed here and that the bank did not send back
       word.outcome := case when word.amount in (wanted, booked) then 'already' else 'failed_before' end;
     elsif word.amount not in (wanted, booked) then
@@ -13962,9 +13991,19 @@ begin
        and l.partner_id = any (array(select p.id from core.partners p))
        and (word.outcome in ('paid', 'already') and (l.status = 'paid' or l.returned)
             -- the sum of all its lines
-            or word.outcome = 'failed_before' and word.amount = (select sum(a.amount) from unnest(lines) a));
-    seen := seen || batch.id;
-    words[word.place] := word;
+            or word.outcome = 'failed_before' and word.amount = whole);
+    if word.outcome <> 'sum_differs' then
+      seen := seen || batch.id;
+    end if;
+    if entries is null then
+      words[word.place] := word;
+    else
+      words := array(
+        select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+                   case when w.what = 'booked' and w.batch = word.batch and w.day = word.day then word.outcome
+                        else w.outcome end, w.wanted, w.day, w.returned)::private.bank_word
+          from unnest(words) w order by w.place);
+    end if;
   end loop;
   -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in

@@ -18,7 +18,7 @@ const MESSAGE = "camt.053.001.08";
 const bare = (id: string) => id.replaceAll("-", "");
 let files = 0;
 /** Reads a file as the bank sends it; what the database says of each thing. */
-async function answer(run: Run, xml: string) {
+async function answer(run: Run, xml: string | Buffer) {
   files += 1;
   const file = join(world.folder, `bank-${files}.xml`);
   writeFileSync(file, xml);
@@ -68,6 +68,133 @@ describe("contract §3 payout answer", () => {
     const again = await answer(world.bram, booked("120.00", batch_id));
     expect([again.changed, again.outcomes]).toEqual([false, ["already"]]);
     expect(await rowCounts(world, "ledger_entries", "audit_log", "notices", "documents")).toEqual(before);
+  });
+
+  test("contract §3 a batch that the bank booked in several entries of one day is settled by their sum, to the cent", async () => {
+    await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const entries = (...amounts: string[]) =>
+      camt(
+        MESSAGE,
+        amounts.map((amount) => bankEntry(MESSAGE, { amount, batch: bare(batch_id) })),
+      );
+    for (const amounts of [["80.00", "60.01"], ["80.00"], ["60.00", "60.00"]]) {
+      const { changed, outcomes } = await answer(world.anna, entries(...amounts));
+      expect([changed, outcomes]).toEqual([false, amounts.map(() => "sum_differs")]);
+    }
+    const days = camt(MESSAGE, [
+      bankEntry(MESSAGE, { amount: "80.00", batch: bare(batch_id), day: "2026-08-17" }),
+      bankEntry(MESSAGE, { amount: "60.00", batch: bare(batch_id), day: "2026-08-18" }),
+    ]);
+    expect((await answer(world.anna, days)).outcomes).toEqual(["sum_differs", "sum_differs"]);
+    const split = entries("80.00", "60.00");
+    expect((await answer(world.anna, split)).outcomes).toEqual(["paid", "paid"]);
+    expect(await world.row("select status from core.payout_batches")).toEqual({ status: "settled" });
+    const again = await answer(world.bram, split);
+    expect([again.changed, again.outcomes]).toEqual([false, ["already", "already"]]);
+    expect((await answer(world.anna, entries("140.00"))).outcomes).toEqual(["already"]);
+    // beside one that is the whole, they are a surplus
+    expect((await answer(world.anna, entries("140.00", "80.00", "60.00"))).outcomes).toEqual([
+      "already",
+      "booked_twice",
+      "booked_twice",
+    ]);
+  });
+
+  // each as public reports show it: OCA/bank-payment#21 and OCA/bank-statement-import#51, #61, #113, #157, #187, #842, #976,
+  // alyf-de/banking#307, hbci4j/hbci4java#104, odoo/odoo#40935, securo-finance/securo#416
+  test("contract §3 files as banks write them: encodings, zeros, pages, moments, batches, returns in words, less a charge, or net", async () => {
+    const [first, second, third] = await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const lineOf = (payee: typeof first) =>
+      bare(String(lines.find((each) => each.payee === payee?.account_id)?.line_id));
+    const [one, two, three] = [lineOf(first), lineOf(second), lineOf(third)];
+    const old = "camt.053.001.02";
+    const outcomes = async (xml: string | Buffer) => {
+      const { outcomes, left } = await answer(world.anna, xml);
+      return [outcomes, Object.keys(left)];
+    };
+    // before it is booked, and a statement without an entry
+    const debit = bankEntry(old, { amount: "000000000000140.00", batch: bare(batch_id), details: [{ line: one }] });
+    const listed = debit.replace("</TxDtls>", `</TxDtls><TxDtls><Refs><EndToEndId>${two}</EndToEndId></Refs></TxDtls>`);
+    const batch = listed.replace(
+      "</NtryDtls>",
+      `<TxDtls><Refs><EndToEndId>${three}</EndToEndId></Refs></TxDtls></NtryDtls>`,
+    );
+    expect(await outcomes(camt(old, [batch.replace("BOOK", "PDNG")]))).toEqual([[], ["entry that is not booked yet"]]);
+    expect(await outcomes(camt(old, []))).toEqual([[], []]);
+    // without a day of booking nobody knows which booking it is
+    const undated = camt(old, [batch.replace(/<BookgDt>.*<\/BookgDt>/, "")]);
+    const day = "without a day of booking: ask the bank for it, or settle by hand";
+    expect(await outcomes(undated)).toEqual([[], [`booked entry of 140.00 euro ${day}`]]);
+    // ISO 8859 that is declared as UTF-8, pages of several accounts, a moment, our account as another number
+    const page = camt(old, [batch], "NL20 INGB 0001 2345 67").replace(/IBAN>/g, "Othr>");
+    const ours = page.replace(/<Othr>(.*)<\/Othr>/, "<Othr><Id>$1</Id></Othr><Nm>Müller</Nm>");
+    const [foreign] = camt(old, [debit], "DE89370400440532013000").match(/<Stmt>.*<\/Stmt>/s) ?? [];
+    const pages = ours
+      .replace("<Stmt>", `${foreign}<Stmt>`)
+      .replace(/(.*)<Dt>2026-08-17<\/Dt><\/BookgDt>/s, "$1<DtTm>2026-08-17T13:47:43.673741+02:00</DtTm></BookgDt>");
+    const iso = Buffer.from(pages, "latin1");
+    const other = "entry of account DE89370400440532013000, which is not PAYOUT_ACCOUNT_IBAN";
+    expect(await outcomes(iso)).toEqual([["paid"], [other]]);
+    // the same day, payment by payment, in the other report
+    const each = camt("camt.054.001.08", [
+      bankEntry("camt.054.001.08", {
+        amount: "140.00",
+        details: [
+          { line: one, amount: "80.00" },
+          { line: two, amount: "40.00" },
+          { line: three, amount: "20.00" },
+        ],
+      }),
+    ]);
+    expect(await outcomes(each)).toEqual([["already", "already", "already"], []]);
+    // what came back: in words, less a charge, without our id, and net of a payment to somebody else
+    const credit = (amount: string, line: string, more = "") =>
+      bankEntry(MESSAGE, { amount, credit: true, day: "2026-08-19", details: [{ line, amount }] }).replace(
+        "</TxDtls>",
+        `${more}</TxDtls>`,
+      );
+    const words = credit("80.00", one, "<AddtlTxInf>RETOUR AC04 opgeheven</AddtlTxInf>");
+    const returned = camt(MESSAGE, [
+      words.replace("<Sts>", "<RvslInd>true</RvslInd><Sts>"),
+      credit("39.50", two, "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>"),
+      credit("20.00", "NOTPROVIDED", "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>"),
+      credit("20.00", three),
+    ]);
+    const ask = ["return of 20.00 euro (AC04) that names no payment of ours: ask the bank"];
+    const payee = `credit of 20.00 euro that names our payment ${three}, and is no return: if the bank sent it back, run payout settle --failed`;
+    expect(await outcomes(returned)).toEqual([
+      ["waits", "amount_differs"],
+      [...ask, payee],
+    ]);
+    expect((await answer(world.bram, returned)).outcomes).toEqual(["failed", "amount_differs"]);
+    expect(await notices("payout_failed")).toEqual([]);
+    await world.anna(["payout", "settle", "--failed", two, "--reason", "AC04 less 0.50"]);
+    expect(await notices("payout_failed")).toEqual([second?.account_id]);
+    expect(await world.balances("customer")).toEqual({
+      [String(first?.account_id)]: 80,
+      [String(second?.account_id)]: 40,
+    });
+    const net = bankEntry(MESSAGE, {
+      amount: "10.00",
+      day: "2026-08-20",
+      details: [
+        { line: "huur", amount: "30.00" },
+        { line: three, amount: "20.00", reason: "AM04" },
+      ],
+    }).replace(/DBIT(<\/CdtDbtInd><RtrInf>)/, "CRDT$1");
+    expect(await outcomes(camt(MESSAGE, [net]))).toEqual([["waits"], ["payment about something else"]]);
+    // what is no such file says what to do
+    for (const [bytes, sentence] of [
+      [Buffer.from("504b0304140000000800", "hex"), /Unpack a zip first, and read each file of it/],
+      [Buffer.from(camt("camt.052.001.08", [])), /This is camt\.052\.001\.08\. Ask the bank for one of pain\.002/],
+    ] as const) {
+      const file = join(world.folder, "other");
+      writeFileSync(file, bytes);
+      expect((await world.anna(["payout", "answer", "--file", file])).err).toMatch(sentence);
+    }
   });
 
   test("contract §3 lines are settled and fail by themselves; what comes back waits for a second person, whoever repeats it", async () => {

@@ -4,7 +4,9 @@
 import fc from "fast-check";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readBankAnswer, type Said } from "../../packages/operator/src/bank_answer.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { bankEntry, camt, OUR_IBAN, pain002, statusOf } from "./bank_files.ts";
 
 const SEQUENCES = Number(process.env.ERE_SEQUENCES ?? 8);
 const SEED = Number(process.env.ERE_SEED ?? Date.now() % 1_000_000_000);
@@ -144,7 +146,14 @@ const step = fc.record({
     { weight: 3, arbitrary: fc.record({ what: fc.constant("prepare" as const), which: index }) },
     { weight: 5, arbitrary: fc.record({ what: fc.constant("go on" as const), which: index }) },
     // lines that are at the bank, or were paid long ago
-    { weight: 3, arbitrary: fc.record({ what: fc.constant("fail" as const), which: index }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        what: fc.constant("fail" as const),
+        which: index,
+        reason: fc.constantFrom("closed", "AM04"),
+      }),
+    },
     // what a file of the bank says of a batch or a line, read by two people
     {
       weight: 4,
@@ -158,7 +167,13 @@ const step = fc.record({
     {
       weight: 2,
       arbitrary: fc.record({
-        what: fc.constantFrom("cancel" as const, "release" as const, "another IBAN" as const, "unfail" as const),
+        what: fc.constantFrom(
+          "cancel" as const,
+          "release" as const,
+          "another IBAN" as const,
+          "unfail" as const,
+          "undo" as const,
+        ),
         which: index,
       }),
     },
@@ -333,7 +348,16 @@ async function plan(tenant: Tenant, act: Act): Promise<() => Promise<unknown>> {
       const line = await one(
         "select l.id from core.payout_lines l join core.payout_batches b on b.id = l.batch_id where l.partner_id = $1 and b.status in ('exported', 'settled') order by l.arrival",
       );
-      return () => ops("payout_settle", { failed: [line ?? ""] });
+      return () => ops("payout_settle", { failed: [line ?? ""], reason: act.reason });
+    }
+    case "undo": {
+      const batch = await one(
+        "select b.id from core.payout_batches b where exists (select from core.payout_lines l where l.partner_id = $1 and l.batch_id = b.id) order by b.id",
+      );
+      return async () => {
+        await ops("payout_reject", { batch, reason: "TM01" });
+        await ops("payout_reject", { batch, reason: "x", undo: true }, "operator_bram");
+      };
     }
     case "unfail": {
       const line = await one(
@@ -547,10 +571,13 @@ test("contract §3 year by year retention deletes all but what is owed; what is 
         for (const { id, status } of await rows(
           "select distinct b.id, b.status from core.payout_batches b join core.payout_lines l on l.batch_id = b.id where l.partner_id = $1",
           tenant.id,
-        ))
+        )) {
+          // what one person said and nobody repeated
+          await ops("payout_reject", { batch: id, reason: "x", undo: true });
           await (status === "exported"
             ? ops("payout_settle", { batch: id })
             : ops("payout_cancel", { batch: id, reason: "x" }));
+        }
         const owed = await owedTo(tenant);
         tenant.forgot = true;
         for (let now = 2033; now <= 2036; now += 1) {
@@ -634,6 +661,104 @@ test("contract §3 two different steps at once leave everything agreeing", async
         await Promise.all(runs.map((run) => run()));
         expect(await broken(tenant), JSON.stringify(pair.map(({ act }) => act))).toEqual([]);
       }
+    }),
+    { numRuns: SEQUENCES, seed: SEED },
+  );
+}, 3_600_000);
+
+/** What the bank does with a batch: `fates` of its lines, unless it refuses the file; how it books them. */
+const verdict = fc.record({
+  refuses: fc.constantFrom(false, false, false, true),
+  // in one entry, in two, payment by payment, or with what it refused, which it then sends back
+  books: fc.constantFrom("whole", "halves", "lines", "gross"),
+  fates: fc.array(fc.constantFrom("paid", "paid", "refused", "back"), { minLength: 4, maxLength: 4 }),
+  reasons: fc.tuple(fc.constantFrom("AC04", "AM04", "XX13"), fc.constantFrom("AC04", "MD07", "AM05")),
+});
+type Verdict = typeof verdict extends fc.Arbitrary<infer T> ? T : never;
+type Truth = { line: string; amount: string; fate: string };
+
+/** The files in which the bank says what it did, of which some say the same. */
+function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdict, day: number): Said[][] {
+  const message = "camt.053.001.08";
+  const on = (n: number) => `2026-08-${day + n}`;
+  const euro = (of: Truth[]) => (of.reduce((sum, { amount }) => sum + Number(amount) * 100, 0) / 100).toFixed(2);
+  const debit = (of: Truth[], named: object) =>
+    of.length > 0 ? [bankEntry(message, { amount: euro(of), day: on(0), ...named })] : [];
+  const refused = lines.filter(({ fate }) => fate === "refused");
+  const booked = books === "gross" ? lines : lines.filter(({ fate }) => fate !== "refused");
+  const came_back = booked.filter(({ fate }) => fate !== "paid");
+  const listed = debit(booked, { details: booked });
+  const entries =
+    books === "lines"
+      ? listed
+      : books === "halves"
+        ? [booked.slice(0, 1), booked.slice(1)].flatMap((half) => debit(half, { batch: id }))
+        : debit(booked, { batch: id });
+  const credits = came_back.map((each) =>
+    bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason: reasons[1] }] }),
+  );
+  const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
+  const files = refuses
+    ? [pain002("pain.002.001.10", { id, group: statusOf("RJCT", "DT01") })]
+    : [
+        pain002("pain.002.001.10", { id, group: statusOf("PART"), lines: status }),
+        ...[entries, credits, listed, [...entries, ...credits]].map((each) => camt(message, each)),
+      ];
+  return files.map((xml) => readBankAnswer(new TextEncoder().encode(xml), OUR_IBAN).said);
+}
+
+test("contract §3 in whatever order the files of a bank are read, by whom and how often: the books end as it says", async () => {
+  const act = fc.oneof(
+    { weight: 1, arbitrary: verdict },
+    {
+      weight: 4,
+      arbitrary: fc.record({ file: fc.nat(100), login: fc.constantFrom("operator_anna", "operator_bram") }),
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(verdict, fc.array(act, { minLength: 4, maxLength: 25 }), async (first, acts) => {
+      const tenant = await begin();
+      const files: Said[][] = [];
+      const truth = new Map<string, string>();
+      const read = async (said: Said[], login: string) =>
+        (await ops("payout_answer", { said }, login as keyof typeof people)).changed as boolean;
+      for (const each of [first, ...acts]) {
+        if ("file" in each) {
+          const said = pick(files, each.file);
+          if (said) await read(said, each.login);
+        } else {
+          await (await plan(tenant, { what: "sell", part: 0.4, price: 500_000 }))();
+          await (await plan(tenant, { what: "prepare", which: 0 }))();
+          const [batch] = await rows(
+            "select b.id from core.payout_batches b where b.status = 'prepared' and exists (select from core.payout_lines l where l.batch_id = b.id and l.partner_id = $1)",
+            tenant.id,
+          );
+          if (batch) {
+            await ops("payout_approve", { batch: batch.id }, "operator_bram");
+            await ops("payout_keep_file", { batch: batch.id, file: { ciphertext: "x", key_id: "x" }, sha256: "x" });
+            const lines = (
+              await rows("select id, amount from core.payout_lines where batch_id = $1 order by arrival", batch.id)
+            ).map(({ id, amount }, at) => ({
+              id,
+              line: id.replaceAll("-", ""),
+              amount,
+              fate: pick(each.fates, at) ?? "",
+            }));
+            for (const { id, fate } of lines) truth.set(id, !each.refuses && fate === "paid" ? "paid" : "failed");
+            files.push(...filesOf(batch.id.replaceAll("-", ""), lines, each, 16 + ((2 * files.length) % 10)));
+          }
+        }
+        expect(await broken(tenant), JSON.stringify(each)).toEqual([]);
+      }
+      // in the end both have read all of them
+      for (let changes = true, n = 0; changes && n < 9; n += 1) {
+        changes = false;
+        for (const login of Object.keys(people))
+          for (const said of files) changes = (await read(said, login)) || changes;
+      }
+      const ends = await rows("select id, status from core.payout_lines where partner_id = $1 order by id", tenant.id);
+      expect(ends.map(({ id, status }) => [id, status])).toEqual([...truth].sort());
+      expect(await broken(tenant)).toEqual([]);
     }),
     { numRuns: SEQUENCES, seed: SEED },
   );

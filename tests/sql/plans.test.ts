@@ -53,6 +53,8 @@ async function fill(): Promise<void> {
     `update pg_class set relpages = 0, reltuples = case relkind when 'i' then 0 else -1 end, relallvisible = 0
       where relnamespace = 'core'::regnamespace and relkind in ('r', 'i')`,
   );
+  // an empty table that was analyzed costs nothing to read, as a session goes on to believe
+  await admin.query("analyze core.payout_batches, core.payout_lines, core.payout_parts, core.payout_entries");
 }
 
 const BOOKING = "core.bookings b where b.partner_id = $1 and b.quarter = $2";
@@ -91,6 +93,10 @@ const STEPS: { step: string; sql: string; people?: true }[] = [
   {
     step: "pay",
     sql: `select private.make_batch(array(select y from private.payees(0) y where y.partner_id = $1 and y.account_id is not null and y.amount > 0), 0, 'test')`,
+  },
+  {
+    step: "settle",
+    sql: `select private.pay_lines(array(select l from core.payout_lines l where l.partner_id = $1 and l.status = 'pending'))`,
   },
   { step: "invoice", sql: "select private.issue_invoices(p, $2, 'test') from core.partners p where p.id = $1" },
   {
@@ -145,7 +151,8 @@ const MOST: Record<string, [first: number, second: number, analyzed: number]> = 
   credit: [90_000, 94_000, 80_000],
   sell: [145_000, 152_000, 120_000],
   "show a booking": [3_700, 3_800, 2_400],
-  pay: [60_000, 114_000, 51_000],
+  pay: [40_000, 93_000, 51_000],
+  settle: [78_000, 124_000, 35_000],
   invoice: [61_000, 101_000, 123_000],
   "show an invoice": [35_000, 10_200, 4_000],
   positions: [100_000, 100_000, 100_000],
@@ -158,9 +165,10 @@ const GUARDS: Record<string, { fences: number; step: string }> = {
   "private.admit": { fences: 1, step: "admission" },
   "private.booking_row": { fences: 1, step: "show a booking" },
   "private.check_books": { fences: 1, step: "check" },
-  "private.earned_of": { fences: 1, step: "pay" },
   "private.invoice_months": { fences: 1, step: "show an invoice" },
   "private.judge_quarter": { fences: 1, step: "judge" },
+  "private.paid_of": { fences: 1, step: "pay" },
+  "private.paid_for": { fences: 1, step: "settle" },
   "private.positions": { fences: 1, step: "positions" },
   "private.post": { fences: 2, step: "sell" },
   "private.reserve_months": { fences: 1, step: "submit" },

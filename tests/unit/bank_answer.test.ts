@@ -117,15 +117,22 @@ describe("contract §3 what a bank answers", () => {
         ],
         left: { "entry about something else": 1, "entry that is not booked yet": 1 },
       });
-      // with the time of day, and without a day
+      // with the time of day
       const of = (day: string) => read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`)).said[0];
       expect(of("<DtTm>2026-12-31T23:30:00+01:00</DtTm>")).toMatchObject({ day: "2026-12-31" });
       expect(of("<DtTm>2026-08-17T22:30:00Z</DtTm>"), "a day is one in Amsterdam").toMatchObject({ day: "2026-08-18" });
-      expect(of("")).not.toHaveProperty("day");
+      // without a day nobody knows whether another file has the same booking, or a second one
+      for (const day of ["", "<Dt>17-08-2026</Dt>", "<DtTm>soon</DtTm>"]) {
+        const { said, left } = read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`));
+        expect([said, Object.keys(left)[0]]).toEqual([
+          [],
+          "booked entry of 120.00 euro without a day of booking: ask the bank for it, or settle by hand",
+        ]);
+      }
       // of the account that we pay from, and no other
       expect(read(xml, "DE89370400440532013000")).toMatchObject({
         said: [],
-        left: { "entry of another account than PAYOUT_ACCOUNT_IBAN": 6 },
+        left: { "entry of account NL20INGB0001234567, which is not PAYOUT_ACCOUNT_IBAN": 6 },
       });
     },
   );
@@ -156,7 +163,9 @@ describe("contract §3 what a bank answers", () => {
     const own = read(entry(""));
     expect([own.said, own.left]).toEqual([
       [],
-      { "credit of 0.20 euro that names a payment of ours, and is no return": 1 },
+      {
+        [`credit of 0.20 euro that names our payment ${one}, and is no return: if the bank sent it back, run payout settle --failed`]: 1,
+      },
     ]);
     const code = "<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>ICDT</Cd><SubFmlyCd>RRTN</SubFmlyCd></Fmly></Domn></BkTxCd>";
     expect(read(entry(code)).said).toEqual([
@@ -201,6 +210,78 @@ describe("contract §3 what a bank answers", () => {
       expect(read(xml)).toEqual(read(plain));
   });
 
+  // ABN AMRO and ING Austria write ISO 8859 without declaring it (OCA/bank-payment#21), Sparkassen declare it
+  // (actualbudget/actual#8912)
+  test("contract §3 ISO 8859, declared or not, and UTF-16 are read", () => {
+    const message = "camt.053.001.08";
+    const credit = bankEntry(message, { amount: "80.00", credit: true, details: [{ line: one, reason: "AC04" }] });
+    const words = camt(message, [credit.replace("</Rsn>", "</Rsn><AddtlInf>Konto geschlossen für Müller</AddtlInf>")]);
+    const declared = words.replace("UTF-8", "ISO-8859-1");
+    const big = Buffer.from(`\ufeff${words.replace("UTF-8", "UTF-16")}`, "utf16le");
+    const expected = { said: [{ what: "back", reasons: ["AC04 Konto geschlossen für Müller"] }] };
+    for (const bytes of [
+      Buffer.from(words, "latin1"),
+      Buffer.from(declared, "latin1"),
+      Buffer.from(declared),
+      big,
+      Buffer.from(big).swap16(),
+    ])
+      expect(read(new Uint8Array(bytes))).toMatchObject(expected);
+  });
+
+  test("contract §3 our account as another kind of number, amounts behind zeros (ABN AMRO), a batch with payments without amounts", () => {
+    const message = "camt.053.001.02";
+    const details = [{ line: one }, { line: two }];
+    const entry = bankEntry(message, { amount: "000000000000120.00", batch: BATCH, details });
+    const said = [{ what: "booked", batch: BATCH, amount: "120.00", day: "2026-08-17" }];
+    expect(read(camt(message, [entry]))).toMatchObject({ said, left: {} });
+    const other = camt(message, [entry], "NL20 INGB 0001 2345 67").replace(/(<\/?)IBAN>/g, "$1Othr>");
+    expect(read(other.replace(/<Othr>(.*)<\/Othr>/, "<Othr><Id>$1</Id></Othr>"))).toMatchObject({ said, left: {} });
+    const none = read(camt(message, [entry]).replace(/<IBAN>.*<\/IBAN>/, "<Othr><Id>0001234567</Id></Othr>"));
+    expect(none.left).toEqual({ "entry of account 0001234567, which is not PAYOUT_ACCOUNT_IBAN": 1 });
+  });
+
+  test("attack: a payment that came back within the debit of its batch is not paid", () => {
+    const message = "camt.053.001.08";
+    const mixed = bankEntry(message, {
+      amount: "40.00",
+      details: [
+        { line: one, amount: "80.00" },
+        { line: two, amount: "40.00", reason: "AC04" },
+      ],
+    }).replace(/DBIT(<\/CdtDbtInd><RtrInf>)/, "CRDT$1");
+    expect(read(camt(message, [mixed])).said).toEqual([
+      { what: "paid", line: one, amount: "80.00", day: "2026-08-17" },
+      { what: "back", line: two, amount: "40.00", reasons: ["AC04"], returned: true, day: "2026-08-17" },
+    ]);
+    // the bank takes a return back
+    const debit = bankEntry(message, { amount: "40.00", details: [{ line: two, amount: "40.00", reason: "AC04" }] });
+    expect(read(camt(message, [debit]))).toMatchObject({
+      said: [],
+      left: { "return of 40.00 euro that the bank took back, of a payment of ours: ask the bank": 1 },
+    });
+  });
+
+  test("attack: statements of one file that overlap tell of one booking; another reference of the bank is another booking", () => {
+    const message = "camt.054.001.08";
+    const entry = bankEntry(message, { amount: "80.00", details: [{ line: one, amount: "80.00" }] });
+    const [head = "", notice = "", tail = ""] = camt(message, [entry]).split(/(?=<Ntfctn>)|(?<=<\/Ntfctn>)/);
+    const overlap = read([head, notice, notice, tail].join(""));
+    expect([overlap.said.length, overlap.left]).toEqual([1, { "entry that the file has twice": 1 }]);
+    expect(read([head, notice, notice.replace("B1", "B2"), tail].join("")).said).toHaveLength(2);
+    expect(read(camt(message, [entry, entry])).said).toHaveLength(2);
+  });
+
+  test("contract §3 of a return without a reason the bank's words are kept, and bar no account", () => {
+    const message = "camt.053.001.08";
+    const entry = bankEntry(message, { amount: "80.00", credit: true, details: [{ line: one, amount: "80.00" }] })
+      .replace("<Sts>", "<RvslInd>true</RvslInd><Sts>")
+      .replace("</TxDtls>", "<AddtlTxInf>RETOUR AC04\n rekening opgeheven</AddtlTxInf></TxDtls>");
+    expect(read(camt(message, [entry])).said).toMatchObject([
+      { what: "back", line: one, reasons: ["NARR RETOUR AC04 rekening opgeheven"], returned: true },
+    ]);
+  });
+
   const doctype = (entity: string) => `<?xml version="1.0"?><!DOCTYPE d [${entity}]><Document>&a;</Document>`;
   const wrong: [string, string | Uint8Array, RegExp][] = [
     ["an external entity", doctype('<!ENTITY a SYSTEM "file:///etc/passwd">'), /declares a document type/],
@@ -210,7 +291,8 @@ describe("contract §3 what a bank answers", () => {
       `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02">&a;</Document>`,
       /is not XML/,
     ],
-    ["UTF-16", new Uint8Array(Buffer.from("\ufeff<Document/>", "utf16le")), /not written in UTF-8/],
+    ["a zip", new Uint8Array(Buffer.from("504b0304140000000800", "hex")), /is not XML[\s\S]*Unpack a zip first/],
+    ["MT940", ":20:940S150202\r\n:25:NL68RABO0123456789 EUR", /is not XML[\s\S]*ask the bank for camt\.053/],
     ["a file that is cut off", camt("camt.053.001.02", []).slice(0, -20), /is not XML, or is not whole/],
     ["nothing", "", /is not XML/],
     ["a CSV", "a;b\r\n1;2", /is not XML/],
@@ -218,7 +300,7 @@ describe("contract §3 what a bank answers", () => {
     [
       "a version that we do not read",
       camt("camt.053.001.13", []),
-      /This is camt\.053\.001\.13; an answer of the bank is/,
+      /This is camt\.053\.001\.13\. Ask the bank for one of/,
     ],
     [
       "our own file",

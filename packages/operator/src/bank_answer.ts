@@ -59,12 +59,8 @@ export function readBankFile(path: string, account: string): BankAnswer & { sha2
  * @throws {OperatorError} if it is not an answer of a bank that we read
  */
 export function readBankAnswer(bytes: Uint8Array, account: string): BankAnswer {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new OperatorError("The file is not written in UTF-8, as answers of banks are.");
-  }
+  // the parser reads a string, which is in no encoding that a file may declare
+  const text = decode(bytes).replace(/^\s*<\?xml [^>]*\?>/, "");
   // no such file has a document type, and without one nothing is declared that could be expanded or fetched
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text))
     throw new OperatorError(
@@ -74,13 +70,28 @@ export function readBankAnswer(bytes: Uint8Array, account: string): BankAnswer {
   try {
     document = XmlDocument.fromString(text);
   } catch (error) {
-    throw new OperatorError(`The file is not XML, or is not whole: ${firstLine(error)}.`);
+    throw new OperatorError(
+      `The file is not XML, or is not whole: ${firstLine(error)}. Unpack a zip first, and read each file of it; ask the ` +
+        "bank for camt.053 if this is MT940 or CSV.",
+    );
   }
   try {
     const { root } = document;
     return readDocument(copyOf(root, root.namespaceUri), root.namespaceUri, account);
   } finally {
     document.dispose();
+  }
+}
+
+/** Some banks write ISO 8859, and not all of them declare it. Ids, amounts and codes have the same bytes in both. */
+function decode(bytes: Uint8Array): string {
+  const mark = `${bytes[0]} ${bytes[1]}`;
+  if (mark === "255 254" || mark === "254 255")
+    return new TextDecoder(mark === "255 254" ? "utf-16le" : "utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
   }
 }
 
@@ -108,7 +119,7 @@ function readDocument(root: Element, namespace: string, account: string): BankAn
     );
   if (!READS.includes(message))
     throw new OperatorError(
-      `This is ${message || "not a message of ISO 20022"}; an answer of the bank is ${READS.join(", ")}. Nothing was changed.`,
+      `This is ${message || "not a message of ISO 20022"}. Ask the bank for one of ${READS.join(", ")}. Nothing was changed.`,
     );
   const answer: BankAnswer = { message, said: [], left: {} };
   if (message.startsWith("pain")) readStatus(root, answer);
@@ -168,12 +179,19 @@ function readStatus(root: Element, answer: BankAnswer) {
 function readEntries(root: Element, account: string, answer: BankAnswer) {
   const [report] = [...children(root, "BkToCstmrStmt"), ...children(root, "BkToCstmrDbtCdtNtfctn")];
   const statements = [...children(report, "Stmt"), ...children(report, "Ntfctn")];
+  const before = new Set<string>();
   for (const statement of statements) {
-    const iban = textAt(statement, "Acct", "Id", "IBAN");
-    for (const entry of children(statement, "Ntry")) {
-      if (iban !== account) leave(answer, "entry of another account than PAYOUT_ACCOUNT_IBAN");
+    // some banks write it as another kind of number
+    const number = textAt(statement, "Acct", "Id", "IBAN") ?? textAt(statement, "Acct", "Id", "Othr", "Id") ?? "none";
+    const entries = children(statement, "Ntry").map((entry) => ({ entry, whole: JSON.stringify(entry) }));
+    for (const { entry, whole } of entries) {
+      if (number.replace(/\s/g, "").toUpperCase() !== account)
+        leave(answer, `entry of account ${number.slice(0, 34)}, which is not PAYOUT_ACCOUNT_IBAN`);
+      // statements of a file may overlap: then the bank's own reference is the same too
+      else if (before.has(whole) && whole.includes('"AcctSvcrRef"')) leave(answer, "entry that the file has twice");
       else readEntry(entry, answer);
     }
+    for (const { whole } of entries) before.add(whole);
   }
 }
 
@@ -183,26 +201,47 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const [amount] = children(entry, "Amt");
   const whole = amount && amountOf(amount);
   if (!whole) return leave(answer, "entry without an amount in euro");
+  const day = bookedOn(entry);
+  // without it nobody knows whether another file has the same booking, or a second one
+  if (!day)
+    return leave(
+      answer,
+      `booked entry of ${whole} euro without a day of booking: ask the bank for it, or settle by hand`,
+    );
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
-  const [booked] = children(entry, "BookgDt");
-  const written = textAt(booked, "Dt")?.slice(0, 10) ?? bookedOn(textAt(booked, "DtTm"));
-  const day = written ? { day: written } : {};
   const blocks = children(entry, "NtryDtls");
   const details = blocks.flatMap((block) => children(block, "TxDtls"));
   const lines = details.filter((each) => OURS.test(textAt(each, "Refs", "EndToEndId") ?? ""));
+  const batch = [
+    ...blocks.flatMap((block) => [textAt(block, "Btch", "PmtInfId"), textAt(block, "Btch", "MsgId")]),
+    ...details.flatMap((each) => [textAt(each, "Refs", "PmtInfId"), textAt(each, "Refs", "MsgId")]),
+  ].find((id) => OURS.test(id ?? ""));
   if (isDebit && isReversal)
     return leave(
       answer,
-      lines.length > 0
+      lines.length > 0 || batch
         ? `return of ${whole} euro that the bank took back, of a payment of ours: ask the bank`
         : "entry about something else",
     );
-  if (lines.length === 0) {
-    const batch = [
-      ...blocks.flatMap((block) => [textAt(block, "Btch", "PmtInfId"), textAt(block, "Btch", "MsgId")]),
-      ...details.flatMap((each) => [textAt(each, "Refs", "PmtInfId"), textAt(each, "Refs", "MsgId")]),
-    ].find((id) => OURS.test(id ?? ""));
+  const payments = lines.map((each) => {
+    const about = child(each, "AmtDtls");
+    const own = [
+      ...children(each, "Amt"),
+      ...children(child(about, "TxAmt"), "Amt"),
+      ...children(child(about, "InstdAmt"), "Amt"),
+    ].flatMap((amount) => amountOf(amount) ?? []);
+    return {
+      each,
+      line: textAt(each, "Refs", "EndToEndId") as string,
+      amount: details.length === 1 ? whole : own[0],
+      // a batch may be booked less what came back of it
+      paid: (textAt(each, "CdtDbtInd") ?? textAt(entry, "CdtDbtInd")) === "DBIT",
+    };
+  });
+  const others = details.length - lines.length;
+  const isListed = payments.every(({ amount }) => amount !== undefined);
+  if (lines.length === 0 || (batch && isDebit && others === 0 && !isListed)) {
     const [back] = [...details, entry].flatMap((each) => reasonsOf(each, "RtrInf"));
     if (!batch && !isDebit && (back !== undefined || isReturn(entry) || details.some(isReturn)))
       return leave(
@@ -211,43 +250,48 @@ function readEntry(entry: Element, answer: BankAnswer) {
       );
     if (!batch) return leave(answer, "entry about something else");
     answer.said.push(
-      isDebit ? { what: "booked", batch, amount: whole, ...day } : { what: "back_batch", batch, amount: whole },
+      isDebit ? { what: "booked", batch, amount: whole, day } : { what: "back_batch", batch, amount: whole },
     );
     return;
   }
-  const amounts = lines.map((each) => {
-    const about = child(each, "AmtDtls");
-    const own = [
-      ...children(each, "Amt"),
-      ...children(child(about, "TxAmt"), "Amt"),
-      ...children(child(about, "InstdAmt"), "Amt"),
-    ].flatMap((amount) => amountOf(amount) ?? []);
-    return details.length === 1 ? whole : own[0];
-  });
-  const others = details.length - lines.length;
   // an entry of ours alone is the sum of its payments
-  if (others === 0 && !amounts.includes(undefined) && sum(amounts as string[]) !== cents(whole))
-    return leave(
-      answer,
-      `entry of ${whole} euro whose payments come to another sum, ${inEuro(sum(amounts as string[]))}`,
-    );
+  const total = payments.reduce(
+    (so_far, { amount = "0", paid }) => so_far + (paid === isDebit ? 1n : -1n) * cents(amount),
+    0n,
+  );
+  if (others === 0 && isListed && total !== cents(whole))
+    return leave(answer, `entry of ${whole} euro whose payments come to another sum, ${inEuro(total)}`);
   if (others > 0) leave(answer, "payment about something else");
-  lines.forEach((each, index) => {
-    const line = textAt(each, "Refs", "EndToEndId") as string;
-    const amount = amounts[index];
-    if (amount === undefined) leave(answer, "payment without an amount in euro");
-    else if (isDebit) answer.said.push({ what: "paid", line, amount, ...day });
+  for (const { each, line, amount, paid } of payments) {
+    const came_back = isReversal || isReturn(entry) || isReturn(each) || children(each, "RtrInf").length > 0;
+    if (amount === undefined) leave(answer, `payment ${line} without an amount in euro: settle it by hand`);
+    else if (paid && came_back)
+      leave(answer, `return of ${amount} euro that the bank took back, of a payment of ours: ask the bank`);
+    else if (paid) answer.said.push({ what: "paid", line, amount, day });
     // a payee knows our id too, and may name it in a payment of their own
-    else if (isReversal || isReturn(entry) || isReturn(each) || children(each, "RtrInf").length > 0)
-      answer.said.push({ what: "back", line, amount, reasons: reasonsOf(each, "RtrInf"), returned: true, ...day });
-    else leave(answer, `credit of ${amount} euro that names a payment of ours, and is no return`);
-  });
+    else if (!came_back)
+      leave(
+        answer,
+        `credit of ${amount} euro that names our payment ${line}, and is no return: if the bank sent it back, ` +
+          "run payout settle --failed",
+      );
+    else {
+      const words = textAt(each, "AddtlTxInf") ?? textAt(entry, "AddtlNtryInf");
+      const reasons = reasonsOf(each, "RtrInf");
+      // words alone bar no account
+      if (reasons.length === 0 && words) reasons.push(oneLine(`NARR ${words}`));
+      answer.said.push({ what: "back", line, amount, reasons, returned: true, day });
+    }
+  }
 }
 
-/** The day of a moment in the Netherlands; of one without a zone as it is written. */
-function bookedOn(moment: string | undefined): string | undefined {
-  if (moment === undefined || !/(?:Z|[+-]\d\d:\d\d)$/.test(moment)) return moment?.slice(0, 10);
-  return Number.isNaN(Date.parse(moment)) ? undefined : dayOf(moment);
+/** The day of an entry; of a moment the one in the Netherlands, of one without a zone as it is written. */
+function bookedOn(entry: Element): string | undefined {
+  const [booked] = children(entry, "BookgDt");
+  const moment = textAt(booked, "Dt") ? undefined : textAt(booked, "DtTm");
+  const zoned = moment && /(?:Z|[+-]\d\d:\d\d)$/.test(moment) && !Number.isNaN(Date.parse(moment));
+  const day = zoned ? dayOf(moment) : (textAt(booked, "Dt") ?? moment)?.slice(0, 10);
+  return day && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined;
 }
 
 /** Whether the bank's code of a transaction says that it is a return. */
@@ -261,11 +305,14 @@ const reasonsOf = (from: Element, element: string): string[] =>
       .filter((word) => word !== undefined)
       .join(" ");
     const said = /^[A-Z0-9]{4}$/.test(code ?? "") ? `${code} ${words}` : `NARR ${code ?? ""} ${words}`;
-    return said
-      .replace(/[\s\p{Cc}]+/gu, " ")
-      .trim()
-      .slice(0, 200);
+    return oneLine(said);
   });
+
+const oneLine = (text: string) =>
+  text
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim()
+    .slice(0, 200);
 
 /** A reason of the whole batch or file in words, so that its code bars no account. */
 const ofWhole = (...reasons: string[][]): string[] =>
@@ -274,9 +321,9 @@ const ofWhole = (...reasons: string[][]): string[] =>
     .slice(0, 1)
     .map((reason) => `NARR of the whole batch: ${reason}`.slice(0, 200));
 
-/** An amount in euro, as it is written; undefined of another currency, or if it is none. */
+/** An amount in euro without the zeros that some banks write before it; undefined of another currency, or if it is none. */
 function amountOf(element: Element): string | undefined {
-  return element.currency === "EUR" && /^\d{1,13}(?:\.\d{0,5})?$/.test(element.text) ? element.text : undefined;
+  return element.currency === "EUR" ? /^0*(\d{1,13}(?:\.\d{0,5})?)$/.exec(element.text)?.[1] : undefined;
 }
 
 /** In hundred-thousandths of a euro, the finest that such a file may write. */
@@ -284,7 +331,6 @@ const cents = (amount: string) => {
   const [whole = "0", part = ""] = amount.split(".");
   return BigInt(whole + part.padEnd(5, "0"));
 };
-const sum = (amounts: string[]) => amounts.reduce((total, amount) => total + cents(amount), 0n);
 const inEuro = (total: bigint) => (Number(total) / 100_000).toFixed(2);
 
 const children = (parent: Element | undefined, name: string): Element[] =>

@@ -100,24 +100,35 @@ function settled({ changed, paid, failed, waits, batch, lines }: OpsAnswer): str
 /** What came of each thing that the bank's file says; the lines that need no word are only counted. */
 const OUTCOMES: Record<string, string> = {
   paid: "paid: booked, and settled here",
-  failed: "failed: did not arrive, and the money is payable again",
+  failed: "failed: did not arrive, and the money is in the balance again; effect says who is paid it",
   rejected: "rejected: the bank refused the whole file; its money is payable again, and nobody is mailed",
-  waits: "waits: the money would be payable again, so another operator runs the same command",
+  waits:
+    "waits: nothing changed yet; the money comes back into the balance once another operator runs the same command",
   already: "already: it was so before",
-  unknown: "unknown: nothing here has that id; it is of another host, or older than seven years",
+  unknown: "unknown: nothing here has that id; it is of another host or older than seven years, so read the file there",
   not_exported: "not_exported: its batch is not at the bank, so this file is not about it; nothing changed",
-  amount_differs: "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed",
+  amount_differs:
+    "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed. If it came back less a charge, run payout settle --failed with the bank's code as --reason",
   sum_differs:
-    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed",
+    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed. Read what it refused or sent back of the batch first, then this file again",
   had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
   booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
   failed_before:
     "failed_before: booked, but it failed here before; if the bank paid it and nothing came back, run payout settle --booked",
-  booked_before: "booked_before: refused by the bank, but it was booked; ask the bank, nothing changed",
+  booked_before:
+    "booked_before: refused by the bank, but it is paid here; nothing changed. Ask the bank; if somebody settled it by hand, run payout settle --failed with the bank's code as --reason",
   surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
   surplus_before:
     "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
-  names_no_lines: "names_no_lines: money came back without saying which lines; ask the bank, nothing changed",
+  names_no_lines:
+    "names_no_lines: money came back without saying which lines; nothing changed. Ask the bank, then run payout settle --failed",
+};
+
+/** What holds back money that is in the balance again. */
+const EFFECTS: Record<string, string> = {
+  account: "effect account: the IBAN is barred and the customer is asked for another one by mail",
+  holder: "effect holder: nobody is paid or mailed until payout iban and payout release",
+  none: "effect none: the next batch pays the same account again, and nobody is mailed",
 };
 
 function answered({ message, changed, said, left }: OpsAnswer): string {
@@ -128,11 +139,18 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
     return of.length > 0 ? [{ outcome, number: of.length, amount_eur: eur }] : [];
   });
   const named = rows.filter(({ outcome, what }) => !(outcome === "already" || (outcome === "paid" && what === "paid")));
+  const effects = Object.keys(EFFECTS).filter((effect) =>
+    rows.some((row) => row.effect === effect && ["failed", "waits"].includes(String(row.outcome))),
+  );
+  const beside = Object.entries(left as Record<string, number>);
   const holders = named.filter(({ effect }) => effect === "holder");
   return [
     `${message}: ${changed ? "read." : "nothing to change."}`,
     ...(kinds.length > 0
-      ? [table(kinds, ["outcome", "number", "amount_eur"]), kinds.map(({ outcome }) => OUTCOMES[outcome]).join("\n")]
+      ? [
+          table(kinds, ["outcome", "number", "amount_eur"]),
+          [...kinds.map(({ outcome }) => OUTCOMES[outcome]), ...effects.map((effect) => EFFECTS[effect])].join("\n"),
+        ]
       : ["It says nothing of a payment of ours."]),
     ...(named.length > 0
       ? [
@@ -152,7 +170,8 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
           ),
         ]
       : []),
-    ...Object.entries(left as Record<string, number>).map(([what, times]) => `Left out: ${times} × ${what}.`),
+    ...beside.slice(0, MOST_NAMED).map(([what, times]) => `Left out: ${times} × ${what}.`),
+    ...(beside.length > MOST_NAMED ? [`and ${beside.length - MOST_NAMED} more kinds; --json names all`] : []),
   ].join("\n\n");
 }
 

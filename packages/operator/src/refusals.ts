@@ -195,7 +195,8 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     `Since batch ${batch} was prepared the IBAN of these lines was changed or barred: ${lines}. ` +
     "Run payout cancel, then payout prepare.",
   payout_booked: ({ batch }) =>
-    `The bank booked a line of batch ${batch}, so it did not refuse the file; payout answer reads what came back.`,
+    `The bank booked a line of batch ${batch}, or somebody settled it by hand, so its file does not count as refused; ` +
+    "payout answer reads what came back, and payout settle --failed takes back what was not paid.",
   payout_answered: ({ batch }) =>
     `The bank answered to batch ${batch}, so it had the file, and may pay it twice if it gets it again; payout answer reads what it says.`,
   invalid_pays_on: ({ date, next }) =>

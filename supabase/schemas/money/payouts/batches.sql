@@ -21,6 +21,33 @@ begin
   return row(cause, 'EUR', -amount, to_kind, to_owner, from_kind, from_owner)::private.posting;
 end $$;
 
+-- What lines paid of each part of a payee's sales. A failed or cancelled line does not count, so at most one line pays
+-- a part of a sale that stands.
+create function private.paid_of(tenant uuid, kind text, payee uuid)
+returns table (allocation_id uuid, paid numeric, state text, failed boolean, paid_at timestamptz)
+language plpgsql stable
+as $$
+begin
+  -- a session keeps a plan that it made while nothing was paid: that would read every line once for each part
+  if not exists (select from core.payout_parts o
+                  where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind) then
+    return;
+  end if;
+  return query
+  select e.allocation_id, case when k.counts then e.amount else 0 end,
+         case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
+              then 'pending' else 'approved' end,
+         l.failed_effect in ('account', 'holder'), l.paid_at
+    from core.payout_parts o
+    join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
+    join core.payout_batches b on b.id = l.batch_id
+   cross join lateral (select l.status in ('pending', 'paid') as counts) k
+    -- by both columns: else without statistics each call reads all entries of the partner
+   cross join lateral (
+     select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
+   where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = paid_of.kind;
+end $$;
+
 -- Each part of a sale that earned a payee something: whether the sale stands, what is due (0 if it was taken back), and
 -- what was paid of it.
 create function private.earned_of(tenant uuid, kind text, payee uuid)
@@ -46,19 +73,8 @@ begin
         from core.allocations a join core.sales s on s.partner_id = a.partner_id and s.id = a.sale_id
        where earned_of.kind = 'partner' and a.partner_id = tenant and a.share_partner_id = payee and a.partner_share > 0
       union all
-      -- a failed or cancelled line does not count, so at most one line pays a part of a sale that stands
-      select e.allocation_id, null, null, 0, case when k.counts then e.amount else 0 end,
-             case when not k.counts then null when l.status = 'paid' then 'paid' when b.status = 'prepared'
-                  then 'pending' else 'approved' end,
-             l.failed_effect in ('account', 'holder'), l.paid_at
-        from core.payout_parts o
-        join core.payout_lines l on l.partner_id = o.partner_id and l.id = o.line_id
-        join core.payout_batches b on b.id = l.batch_id
-       cross join lateral (select l.status in ('pending', 'paid') as counts) k
-        -- by both columns: else without statistics each call reads all entries of the partner
-       cross join lateral (
-         select * from core.payout_entries e where e.partner_id = o.partner_id and e.part_id = o.id offset 0) e
-       where o.ledger_partner_id = tenant and o.payee_id = payee and o.kind = earned_of.kind) m
+      select p.allocation_id, null, null, 0, p.paid, p.state, p.failed, p.paid_at
+        from private.paid_of(tenant, earned_of.kind, payee) p) m
    group by m.id;
 end $$;
 
@@ -260,8 +276,12 @@ as $$
   select coalesce(jsonb_agg(distinct date_trunc('quarter', r.period)::date), '[]'),
          coalesce(round(sum(s.ere / r.ere_per_kwh), 3), 0)
     from core.payout_parts p
-    join core.payout_entries e on e.partner_id = p.partner_id and e.part_id = p.id and e.sold
-    join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+    -- else without statistics each payment reads all booking rows and parts of sales of the partner
+   cross join lateral (
+     select s.partner_id, s.row_id, s.ere
+       from core.payout_entries e
+       join core.allocations s on s.partner_id = e.ledger_partner_id and s.id = e.allocation_id
+      where e.partner_id = p.partner_id and e.part_id = p.id and e.sold offset 0) s
     join core.booking_rows r on r.partner_id = s.partner_id and r.id = s.row_id
    where p.partner_id = tenant and p.account_id = account and p.kind = 'customer' and (p.line_id = line or p.id = part)
 $$;

@@ -187,6 +187,9 @@ declare
   said   record;
   wanted numeric;
   booked numeric;
+  whole  numeric;
+  sums   numeric[];
+  entries numeric;
   seen   uuid[] := '{}';
   failed uuid[] := '{}';
   waits  uuid[];
@@ -222,13 +225,19 @@ begin
                  bool_or(u.returned and u.outcome = 'already') as returned
             from unnest(words) u where u.line is not null group by u.line) w
    where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p));
-  -- batches that were paid in one entry
+  -- batches that were paid in one entry, or in several of one day
   foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
+    continue when words[word.place].outcome is not null;
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
-    wanted := (select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid'));
-    booked := wanted + (select coalesce(sum(l.amount), 0) from unnest(lines) l
-                         where l.status = 'failed' and l.returned);
+    select coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid')), 0),
+           coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned), 0), sum(l.amount)
+      into wanted, booked, whole from unnest(lines) l;
+    sums := array[wanted, booked, whole];
+    select sum(w.amount) into entries
+      from unnest(words) w where w.what = 'booked' and w.batch = word.batch and w.day = word.day
+    having sum(w.amount) = any (sums) and bool_and(w.amount <> all (sums));
+    word.amount := coalesce(entries, word.amount);
     if batch.id is null then
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
@@ -242,7 +251,7 @@ begin
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
     elsif not exists (select from unnest(lines) l where l.status = 'pending')
-          and word.amount in (wanted, booked, (select sum(l.amount) from unnest(lines) l)) then
+          and word.amount = any (sums) then
       -- else with lines that failed here and that the bank did not send back
       word.outcome := case when word.amount in (wanted, booked) then 'already' else 'failed_before' end;
     elsif word.amount not in (wanted, booked) then
@@ -257,9 +266,19 @@ begin
        and l.partner_id = any (array(select p.id from core.partners p))
        and (word.outcome in ('paid', 'already') and (l.status = 'paid' or l.returned)
             -- the sum of all its lines
-            or word.outcome = 'failed_before' and word.amount = (select sum(a.amount) from unnest(lines) a));
-    seen := seen || batch.id;
-    words[word.place] := word;
+            or word.outcome = 'failed_before' and word.amount = whole);
+    if word.outcome <> 'sum_differs' then
+      seen := seen || batch.id;
+    end if;
+    if entries is null then
+      words[word.place] := word;
+    else
+      words := array(
+        select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+                   case when w.what = 'booked' and w.batch = word.batch and w.day = word.day then word.outcome
+                        else w.outcome end, w.wanted, w.day, w.returned)::private.bank_word
+          from unnest(words) w order by w.place);
+    end if;
   end loop;
   -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in
