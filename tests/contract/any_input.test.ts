@@ -18,6 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+/** Of each endpoint in every run of the tests; `npm run trial -- fuzz` sends thousands. */
+const RUNS = 30;
+
 const withBody = ENDPOINTS.filter((endpoint) => endpoint.body && !isFile(endpoint));
 
 /** Values that trouble parsers and databases, beside any other. */
@@ -68,7 +71,7 @@ describe("contract §1 any JSON as a body", () => {
           });
           expect(status).toBeLessThan(500);
         }),
-        { numRuns: 60 },
+        { numRuns: RUNS },
       );
     });
 });
@@ -102,7 +105,7 @@ describe("§8 any query string", () => {
   for (const [name, endpoint] of named(ENDPOINTS.filter(({ query }) => query)))
     test(`${name} never fails by our fault, and a list never refuses it`, async () => {
       const property = fc.asyncProperty(fc.oneof(query, raw), (search) => ask(endpoint, search));
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: RUNS });
     });
 
   test("an endpoint that declares no query reads none", async () => {
