@@ -93,6 +93,7 @@ describe("§8 any query string", () => {
       "scope",
       "external_ref",
       "status",
+      "\u0000",
     ),
   );
   const query = fc.array(fc.tuple(word, word), { maxLength: 5 }).map((pairs) => new URLSearchParams(pairs).toString());
