@@ -628,9 +628,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         }
         const token = page.waitForResponse(`${API}/oauth-token`);
         await page.getByRole("button", { name: "Authorize" }).filter({ visible: true }).last().click();
-        expect(await (await token).json()).toMatchObject({
-          scope: Object.keys(CPO_SCOPES).join(" "),
-        });
+        expect(await (await token).json()).toMatchObject({ scope: Object.keys(CPO_SCOPES).join(" ") });
         // Scalar takes a moment to put the token into the request
         const send = async () => {
           const asked = page.waitForResponse(

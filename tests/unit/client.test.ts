@@ -288,10 +288,7 @@ describe("§8 patience", () => {
   });
 
   test("§8 a pause is for the calls that the limit counts; others go on", async () => {
-    const { client: api, sent } = client({
-      "/v1/sessions:batch": bucket(1, 30),
-      "/v1/accounts": { body: PAGE },
-    });
+    const { client: api, sent } = client({ "/v1/sessions:batch": bucket(1, 30), "/v1/accounts": { body: PAGE } });
     await api.POST("/v1/sessions:batch", { body: months });
     const late = api.POST("/v1/sessions:batch", { body: months });
     expect((await api.GET("/v1/accounts")).response.status).toBe(200);

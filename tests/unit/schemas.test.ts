@@ -16,10 +16,7 @@ const sql = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .join("\n");
 /** Each function with its schema, and its text: up to the end of its quoted body, of the expression that it returns, or of `begin atomic`. */
 const functions = [...sql.matchAll(/^create function ([\w.]+)(\(.*?(?:\$\$|^return [^;]*|^end);)$/gms)].map(
-  ([, name = "", text = ""]) => ({
-    name,
-    text,
-  }),
+  ([, name = "", text = ""]) => ({ name, text }),
 );
 const texts = new Map<string, string>();
 for (const { name, text } of functions) texts.set(name, [texts.get(name), text].filter(Boolean).join("\n"));
