@@ -45,6 +45,7 @@ export const BESIDE: readonly string[] = [
   "bench/bench.test.ts",
   "deno/deploy.test.ts",
   "deploy/deploy_new.test.ts",
+  "deploy/deploy_production.test.ts",
   "deploy/supabase_env.test.ts",
   "deploy/supply_chain.test.ts",
   "docs/add_an_endpoint.test.ts",

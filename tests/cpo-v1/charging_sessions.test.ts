@@ -361,10 +361,7 @@ describe("§2 a session and its charger's names", () => {
       await update({ charger_id, external_ref: null, from });
       const other = await register();
       await update({ charger_id: other, external_ref: reference, from });
-      const april = (day: number) => ({
-        started_at: `2026-04-${day}T18:00:00Z`,
-        ended_at: `2026-04-${day}T19:00:00Z`,
-      });
+      const april = (day: number) => ({ started_at: `2026-04-${day}T18:00:00Z`, ended_at: `2026-04-${day}T19:00:00Z` });
       const sent = await deliver([session(), session({ session_id: "new", ...april(10) })]);
       expect(sent.results).toMatchObject([
         { status: "unchanged", counted: true },

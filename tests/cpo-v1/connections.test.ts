@@ -57,10 +57,7 @@ describe("§4.1 POST /v1/connections:update corrects EAN or address", () => {
     expect(
       await connectionState(world, connection_id),
       "a house number comes with its own addition, or none",
-    ).toMatchObject({
-      house_number: 8,
-      house_number_addition: null,
-    });
+    ).toMatchObject({ house_number: 8, house_number_addition: null });
   });
 
   test("contract §2 a street that was not sent belongs to the old address: the register names the new one", async () => {

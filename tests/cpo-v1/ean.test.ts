@@ -57,11 +57,7 @@ describe("contract §5 the sandbox's EAN test values", () => {
     const { status, body } = await create(sandbox, at("30"));
     expect([status, body]).toEqual([
       422,
-      {
-        error: "ean_address_mismatch",
-        detail: expect.stringContaining("EAN register"),
-        request_id: expect.anything(),
-      },
+      { error: "ean_address_mismatch", detail: expect.stringContaining("EAN register"), request_id: expect.anything() },
     ]);
     expect(await rowCounts(sandbox, "accounts", "connections", "locations")).toEqual(before);
     expect(await lastCheck(sandbox)).toMatchObject({

@@ -63,11 +63,7 @@ describe("contract §2 nobody rewrites another's address", () => {
     await signMandate(world, moving.account_id);
     const { body } = await world.post(
       "/v1/connections:update",
-      {
-        connection_id: moving.connection_id,
-        connection: { street: "Dorpsstraat" },
-        acknowledge_mandate_lapses: true,
-      },
+      { connection_id: moving.connection_id, connection: { street: "Dorpsstraat" }, acknowledge_mandate_lapses: true },
       token,
     );
     expect(body).toMatchObject({ changed: true, mandate_revoked: true });

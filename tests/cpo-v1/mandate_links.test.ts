@@ -230,10 +230,7 @@ describe("contract §2 what else is refused", () => {
   test("contract §2 a connection_id that is unknown, another account's or archived is no_connection, which says which it is", async () => {
     const [{ account_id, connection_id }, other] = [await createAccount(world), await createAccount(world)];
     const noConnection = { error: "no_connection", detail: expect.any(String) };
-    const notIts = {
-      error: "no_connection",
-      detail: expect.stringContaining("no connection with this connection_id"),
-    };
+    const notIts = { error: "no_connection", detail: expect.stringContaining("no connection with this connection_id") };
     await refused({ account_id, connection_id: other.connection_id }, 409, notIts);
     await refused({ account_id, connection_id: MISSING }, 409, notIts);
     await world.row("update core.connections set status = 'archived' where id = $1", connection_id);

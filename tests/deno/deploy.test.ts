@@ -294,9 +294,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
     const request = { grant_type: "client_credentials", client_id, client_secret: secret };
     const { access_token } = await (await post("oauth-token", "/oauth-token", request)).json();
     const path = `/v1/connections/${connection_id}/mandate`;
-    const read = await send("v1", path, {
-      headers: { authorization: `Bearer ${access_token}` },
-    });
+    const read = await send("v1", path, { headers: { authorization: `Bearer ${access_token}` } });
     expect([read.status, read.headers.get("content-type")]).toEqual([200, "application/pdf"]);
     const { tagged, text } = await readPdf(new Uint8Array(await read.arrayBuffer()));
     expect(tagged).toBe(true);

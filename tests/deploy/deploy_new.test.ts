@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newKeys } from "#local/keys.ts";
 import { addToEnv, readEnv } from "../../packages/tools/src/deploy/env_file.ts";
 import { QUESTIONS } from "../../packages/tools/src/deploy/questions.ts";
 import { run } from "../../packages/tools/src/deploy/run.ts";
@@ -15,9 +14,8 @@ import { deployedFunctions } from "../../packages/tools/src/functions.ts";
 import { bundledCheckout } from "../harness/bundles.ts";
 import { forgetCompiled } from "../harness/deno.ts";
 import { type Project, startProject } from "../harness/project.ts";
+import { deployOn, PATIENCE_MS, SERVICE, secretsIn, type Walked } from "./deployment.ts";
 
-/** A walk runs the CLI four times, and starts every function: a quarter of a minute, on a machine with something else to do much more. */
-const PATIENCE_MS = 300_000;
 const SLUGS = deployedFunctions().map(({ slug }) => slug);
 
 let project: Project;
@@ -32,44 +30,7 @@ afterAll(async () => {
   forgetCompiled();
 });
 
-type Walked = { code: number; said: string };
-
-/** `replies` are what somebody types; without them nobody is there. */
-async function deploy(
-  argv: string[],
-  replies?: string[],
-  { api, url }: Project = project,
-): Promise<Walked & { asked: string[] }> {
-  const said: string[] = [];
-  const asked: string[] = [];
-  const code = await run(argv, {
-    say: (text) => said.push(text),
-    ...(replies && {
-      ask: async (question) => {
-        asked.push(question);
-        return replies.shift() ?? "";
-      },
-    }),
-    platform: {
-      api_url: api.url,
-      project_url: () => url,
-      cli: { ...api.environment, SUPABASE_PROFILE: api.profile },
-      checkout: bundledCheckout,
-      pause: async () => {},
-    },
-  });
-  return { code, said: said.join("\n"), asked };
-}
-
-/** Every value of the files that nobody may see. */
-const secretsOf = (host = "sandbox") =>
-  ["answers", "functions", "operator", "first_partner"].flatMap((name) =>
-    Object.entries(readEnv(file(name, host))).flatMap(([key, value]) =>
-      /PASSWORD|SECRET|_KEYS?$|DATABASE_URL/.test(key) && key !== "PUBLISHABLE_KEY"
-        ? [value, URL.parse(value)?.password || value]
-        : [],
-    ),
-  );
+const deploy = (argv: string[], replies?: string[]) => deployOn(project, argv, replies);
 
 describe("without what it needs", () => {
   test.each([
@@ -152,7 +113,7 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     for (const name of ["answers", "functions", "operator", "first_partner"])
       expect(statSync(file(name)).mode & 0o777).toBe(0o600);
     expect(statSync(join(folder, "sandbox")).mode & 0o777).toBe(0o700);
-    const secrets = secretsOf();
+    const secrets = secretsIn(join(folder, "sandbox"));
     expect(secrets.length).toBeGreaterThan(12);
     for (const secret of secrets) expect(said()).not.toContain(secret);
   });
@@ -269,49 +230,14 @@ describe("a walk from zero", { timeout: PATIENCE_MS }, () => {
     expect(forged.said).toContain("By CLIENT_ADDRESS=x-forwarded-for:2");
     expect(forged.said).toContain("take 192.0.2.1 for this machine's");
   });
-});
 
-describe("production", { timeout: PATIENCE_MS }, () => {
-  let production: Project;
-  beforeAll(async () => {
-    production = await startProject();
-  });
-  afterAll(() => production?.stop());
-
-  const service = {
-    SERVICE_NAME: "ERE Dienst",
-    SUPPORT_EMAIL: "hulp@example.nl",
-    MAIL_FROM: "ERE Dienst <post@example.nl>",
-    SERVICE_ADDRESS: "Stationsplein 8, 3818 LH Amersfoort",
-    SERVICE_KVK: "12345678",
-    SERVICE_PHONE: "+31 20 123 45 67",
-    CONDITIONS_URL: "https://example.nl/voorwaarden",
-    PRIVACY_URL: "https://example.nl/privacy",
-  };
-
-  test("is never deployed into the database of the sandbox, and nothing there is changed by trying", async () => {
+  test("attack: production is never deployed into the database of the sandbox, and nothing there is changed by trying", async () => {
     const { PROJECT_REF = "", DATABASE_PASSWORD = "" } = readEnv(file("answers"));
     const elsewhere = join(folder, "mistaken");
-    addToEnv(join(elsewhere, "production/answers.env"), { ...service, PROJECT_REF, DATABASE_PASSWORD }, "");
+    addToEnv(join(elsewhere, "production/answers.env"), { ...SERVICE, PROJECT_REF, DATABASE_PASSWORD }, "");
     const { code, said } = await deploy(["production", "--secrets", elsewhere, "--yes"]);
     expect([code, said]).toEqual([1, expect.stringContaining(`The database of ${PROJECT_REF} is the sandbox host's.`)]);
     const client = new pg.Client({ connectionString: readEnv(file("functions")).EDGE_DATABASE_URL });
     await client.connect().finally(() => client.end());
-  });
-
-  test("has a project, keys and a partner of its own, says who the service is, and answers at an address of its own", async () => {
-    rmSync(file("answers", "production"));
-    const answers = { ...service, ORGANIZATION: "test", PUBLIC_URL: production.url, PARTNER: "Laadpunt Zuid" };
-    addToEnv(file("answers", "production"), answers, "");
-    const { code, said } = await deploy(["production", "--secrets", folder, "--yes"], undefined, production);
-    expect(code, said).toBe(0);
-    expect(said).toContain(`${production.url} leads to the functions`);
-    for (const secret of secretsOf("production")) expect(said).not.toContain(secret);
-    const secrets = Object.fromEntries(production.api.secrets);
-    expect(secrets).toMatchObject({ ...service, API_HOST: "production", BASE_URL: production.url });
-    const sandbox = readEnv(file("functions"));
-    for (const name of Object.keys(newKeys())) expect(secrets[name]).not.toBe(sandbox[name]);
-    const { rows } = await production.admin.query("select host from core.deployment");
-    expect(rows).toEqual([{ host: "production" }]);
   });
 });

@@ -56,9 +56,6 @@ test("§6 the receiver of the guide, fifteen lines, takes what is sent and refus
       Date.now() + 20_000,
       "test",
     ),
-  ).toEqual({
-    delivered: 1,
-    failed: 0,
-  });
+  ).toEqual({ delivered: 1, failed: 0 });
   await expect.poll(() => printed).toMatch(/^[0-9a-f-]{36} draft\.active \{/);
 });

@@ -18,7 +18,7 @@ import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
 import { buildSite } from "../../packages/docs/src/site.ts";
-import { look, noBrowser, onPage, overflowOf, serveHttp } from "../harness/browser.ts";
+import { EVERY_LOOK, look, noBrowser, onPage, overflowOf, serveHttp } from "../harness/browser.ts";
 import { prepare } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
@@ -552,9 +552,10 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
 
   /**
    * Has the reference draw the first operation of each method and function. All 18,000 elements take a quarter of a minute to
-   * draw, and axe a minute: Scalar makes the same of every operation, and the page beside the API draws them all.
+   * draw, and axe a minute: Scalar makes the same of every operation, and `npm run trial -- accessibility` draws them all.
    */
   const drawFew = (page: Page) =>
+    EVERY_LOOK ||
     page.route("**/openapi.json", async (route) => {
       const answer = await route.fetch();
       const document = await answer.json();
@@ -607,7 +608,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
           if (/^https?:/.test(request.url())) origins.add(new URL(request.url()).origin);
         });
         const faults = faultsOf(page);
-        if (apart) await drawFew(page);
+        await drawFew(page);
         await page.goto(`${home}/reference.html#tag/cpo-v1/GET/v1/accounts`);
         await page
           .getByRole("button", { name: /Test Request.*get \/v1\/accounts/i })
@@ -622,9 +623,7 @@ describe.skipIf(noBrowser)("§9.5 the documentation in a browser", () => {
         }
         const token = page.waitForResponse(`${API}/oauth-token`);
         await page.getByRole("button", { name: "Authorize" }).filter({ visible: true }).last().click();
-        expect(await (await token).json()).toMatchObject({
-          scope: Object.keys(CPO_SCOPES).join(" "),
-        });
+        expect(await (await token).json()).toMatchObject({ scope: Object.keys(CPO_SCOPES).join(" ") });
         // Scalar takes a moment to put the token into the request
         const send = async () => {
           const asked = page.waitForResponse(

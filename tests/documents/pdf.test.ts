@@ -198,11 +198,7 @@ const DOCUMENTS: [string, () => Promise<Uint8Array>][] = LOCALES.flatMap(
       () =>
         writePdf(
           composeOverview(
-            yearOf({
-              locale,
-              cpo: "Łódź <Жанна> 李",
-              overview: { ...yearOf().overview, sales: [], payments: [] },
-            }),
+            yearOf({ locale, cpo: "Łódź <Жанна> 李", overview: { ...yearOf().overview, sales: [], payments: [] } }),
             SERVICE,
           ),
           CREATED,

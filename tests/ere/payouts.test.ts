@@ -231,10 +231,7 @@ describe("contract §3 payout prepare", () => {
     expect(reasons).toMatchObject({ [id(worth)]: "below_minimum" });
     expect(
       Object.fromEntries((await world.linesOf(batch.batch_id)).map((line) => [line.payee, line.amount_eur])),
-    ).toEqual({
-      [id(granted)]: 0.8,
-      [id(worthless)]: 1.17,
-    });
+    ).toEqual({ [id(granted)]: 0.8, [id(worthless)]: 1.17 });
     await world.agrees();
   });
 
@@ -510,10 +507,7 @@ describe("contract §3 payout settle, release", () => {
     expect((await typing("anna", "NL91ABNA0417164301")).err).toMatch(/no IBAN/);
     expect((await typing("anna", "DE89370400440532013000", "李")).err).toMatch(/letters/);
     for (const changed of [true, false])
-      expect((await typing("anna", "de89 3704 0044 0532 0130 00")).json).toMatchObject({
-        changed,
-        stored: false,
-      });
+      expect((await typing("anna", "de89 3704 0044 0532 0130 00")).json).toMatchObject({ changed, stored: false });
     // another IBAN, or another name, is asked for anew
     expect((await typing("bram", "NL20INGB0001234567")).json).toMatchObject({ changed: true, stored: false });
     expect((await typing("anna", "NL20INGB0001234567", "Erven")).json).toMatchObject({ stored: false });

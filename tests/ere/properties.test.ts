@@ -814,11 +814,9 @@ test("contract §3 every sale is split as whole numbers are by largest remainder
             sale.sale_id,
           );
           expect(stored).toEqual(
-            [...given.keys()].sort().map((row_id) => ({
-              row_id,
-              ere: String(given.get(row_id)),
-              cents: String(money.get(row_id)),
-            })),
+            [...given.keys()]
+              .sort()
+              .map((row_id) => ({ row_id, ere: String(given.get(row_id)), cents: String(money.get(row_id)) })),
           );
         }
       },

@@ -82,7 +82,7 @@ export async function onPage(
 /** Set to a folder to get a PNG of every look, by `npm run trial -- accessibility --screenshots <folder>`. */
 const SCREENSHOTS = process.env.SCREENSHOTS;
 /** Both languages, each scheme at each width, and 200 % on a desk: `npm run trial -- accessibility`. */
-const EVERY_LOOK = process.env.LOOKS === "every";
+export const EVERY_LOOK = process.env.LOOKS === "every";
 if (EVERY_LOOK && noBrowser) throw new Error(noBrowser);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 type Look = readonly ["light" | "dark", number];

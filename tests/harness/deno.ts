@@ -21,11 +21,7 @@ export const forgetCompiled = (): void => rmSync(`${CACHE}/gen`, { recursive: tr
 const ALONE = ["--no-config", "--no-lock", "--no-npm", "--no-remote", "--node-modules-dir=none"];
 
 /** What Deno keeps to itself, and where it keeps it. */
-const denoEnvironment = () => ({
-  ...process.env,
-  DENO_DIR: CACHE,
-  DENO_NO_UPDATE_CHECK: "1",
-});
+const denoEnvironment = () => ({ ...process.env, DENO_DIR: CACHE, DENO_NO_UPDATE_CHECK: "1" });
 
 /** The platform hands a handler its requests; `Deno.serve` of a process has to be told where to listen. A function without a slug gets all. */
 const BOOT = `
@@ -63,11 +59,7 @@ export async function bootFunctions(
       ...["--no-prompt", "--allow-net", "--allow-env", "--allow-sys", "--allow-read=."],
       ...["-", JSON.stringify(entrypoints)],
     ],
-    {
-      cwd: folder,
-      env: { ...denoEnvironment(), ...variables },
-      stdio: "pipe",
-    },
+    { cwd: folder, env: { ...denoEnvironment(), ...variables }, stdio: "pipe" },
   );
   child.stdin.end(BOOT);
   const output: Buffer[] = [];

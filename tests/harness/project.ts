@@ -16,12 +16,7 @@ import { PASSWORDS, startTestServer } from "./template.ts";
 const EXTENSIONS = readFileSync(new URL("platform_extensions.sql", import.meta.url), "utf8");
 
 /** A server of its own: passwords of roles belong to the server, and the other tests have theirs. */
-export async function startDatabase(): Promise<{
-  port: number;
-  name: string;
-  admin: pg.Pool;
-  stop(): Promise<void>;
-}> {
+export async function startDatabase(): Promise<{ port: number; name: string; admin: pg.Pool; stop(): Promise<void> }> {
   const server = await startTestServer();
   const name = "project";
   await server.query(`create database ${name}`);

@@ -154,11 +154,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     const served = functions.get(slug);
     if (!served) throw new Error(`no function ${slug} in the test world`);
     const response = await served.fetch(request);
-    const answer: Answer = {
-      status: response.status,
-      headers: response.headers,
-      body: await readBody(response),
-    };
+    const answer: Answer = { status: response.status, headers: response.headers, body: await readBody(response) };
     checkAnswer(verb, url.pathname, answer);
     return answer;
   };

@@ -355,9 +355,7 @@ describe("§4.5 a code that is not right", () => {
     expect((await visit.enterCode(code)).status).toBe(303);
     expect(
       (await world.row("select raw_app_meta_data as marks from auth.users where email = $1", email)).marks,
-    ).toMatchObject({
-      proved_email: email,
-    });
+    ).toMatchObject({ proved_email: email });
   });
 
   test("a login that ends while Auth is asked: told to ask for a new code", async () => {

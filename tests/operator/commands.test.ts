@@ -277,9 +277,7 @@ describe("contract §8 client", () => {
     const client = await world.addClient(world.partnerA.id);
     const before = (await getToken(client.client_id, client.secret)).body.access_token;
     const first = await done(`client rotate-secret ${client.client_id}`, "client.secret_rotated");
-    expect(first.json).toMatchObject({
-      client: { client_id: client.client_id, tokens_from_secret: 1 },
-    });
+    expect(first.json).toMatchObject({ client: { client_id: client.client_id, tokens_from_secret: 1 } });
     expect((await getToken(client.client_id, client.secret)).body.error).toBe("invalid_client");
     expect((await getToken(client.client_id, first.json.client_secret)).status).toBe(200);
     expect((await world.get("/v1/accounts", before)).status).toBe(200);

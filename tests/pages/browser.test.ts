@@ -335,10 +335,7 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
         await page.goto(link);
       },
     },
-    {
-      name: "unknown",
-      go: (page, locale) => page.goto(`${http.url}/pages/mandate/x?lang=${locale}`),
-    },
+    { name: "unknown", go: (page, locale) => page.goto(`${http.url}/pages/mandate/x?lang=${locale}`) },
     { name: "not-found", go: (page, locale) => page.goto(`${http.url}/pages/x?lang=${locale}`) },
     { name: "home", go: (page, locale) => page.goto(`${http.url}/pages?lang=${locale}`) },
     {

@@ -75,11 +75,7 @@ describe("contract §4 a claim, from the link to the account", () => {
     ).toBe("NL91ABNA0417164300");
     expect(
       await world.row("select full_name, email, phone from core.signatories where account_id = $1", account.id),
-    ).toEqual({
-      full_name: "Sanne de Vries",
-      email: draft.email,
-      phone: "+31612345678",
-    });
+    ).toEqual({ full_name: "Sanne de Vries", email: draft.email, phone: "+31612345678" });
     const connection = await world.row("select * from core.connections where account_id = $1", account.id);
     // all four gates held at the signature, so it is submitted by itself
     expect(connection).toMatchObject({ ean_validation_status: "matched", registration_status: "ingediend" });
@@ -507,9 +503,7 @@ describe("contract §4 links that lead nowhere", () => {
     const halfway = await claimed();
     const finished = await claimed();
     await answer(finished.ask, finished.draft, { address: freshAddress() });
-    await finished.ask(`${finished.draft.link}/sign`, {
-      form: await readyToSign(world, finished.ask, finished.draft),
-    });
+    await finished.ask(`${finished.draft.link}/sign`, { form: await readyToSign(world, finished.ask, finished.draft) });
     const { text } = await halfway.ask(`${halfway.draft.link}/details`);
     await set(false);
     try {

@@ -293,10 +293,7 @@ describe("contract §4 the page of a signed claim says what is so", () => {
 
 describe("contract §2 the customer ends the mandate", () => {
   test("asked once more, then it is over: the page says since when, and only the IBAN can still be changed", async () => {
-    const { draft, ask } = await signedClaim(world, {
-      payout: { iban: IBAN },
-      charger: charger("mid"),
-    });
+    const { draft, ask } = await signedClaim(world, { payout: { iban: IBAN }, charger: charger("mid") });
     const { period } = await world.row("select to_char(private.today(), 'YYYY-MM-01') as period");
     const { partner_id, id } = await connectionOf(draft);
     await world.row(

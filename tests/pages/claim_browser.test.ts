@@ -552,10 +552,7 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
         await submit(page);
       },
     },
-    {
-      name: "mail-claim",
-      go: async (page, lang) => page.setContent(await letter(await draftAt(), "claim", lang)),
-    },
+    { name: "mail-claim", go: async (page, lang) => page.setContent(await letter(await draftAt(), "claim", lang)) },
     {
       name: "mail-sign-in",
       async go(page, lang) {

@@ -37,10 +37,7 @@ test("contract §4 SQL and TypeScript derive the same link, which no other key o
   expect(token).toBe(claimToken(world.environment, draft.id));
   expect(readClaimToken(world.environment, token)).toBe(draft.id);
   const { config } = world.environment;
-  const rotated = {
-    ...world.environment,
-    config: { ...config, LINK_KEYS: JSON.parse(newRing()) },
-  };
+  const rotated = { ...world.environment, config: { ...config, LINK_KEYS: JSON.parse(newRing()) } };
   expect(readClaimToken(rotated, token)).toBeNull();
   for (const broken of ["", "x", `${token}x`, token.toUpperCase(), token.replace("-", ""), `${token}\n`])
     expect(readClaimToken(world.environment, broken)).toBeNull();
@@ -184,10 +181,7 @@ test("§6 RFC 8058 the worker sends List-Unsubscribe with one click, and answers
     const draft = await newDraft(world, aged(3));
     const run = await asProduction(world, async (production) => {
       await runJobs(production);
-      const environment = {
-        ...production,
-        config: { ...production.config, SMTP_URL: `smtp://127.0.0.1:${port}` },
-      };
+      const environment = { ...production, config: { ...production.config, SMTP_URL: `smtp://127.0.0.1:${port}` } };
       return serve(worker, environment).fetch(
         new Request("http://x/worker/run", {
           method: "POST",

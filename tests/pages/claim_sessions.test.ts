@@ -119,10 +119,7 @@ describe("contract §4 a sign-in link of before the signature", () => {
 
   test("contract §4 an account number that a link session filled in beforehand is asked for again by who proves the address", async () => {
     const draft = await newDraft(world);
-    await answer(await partnersBrowser(draft), draft, {
-      address: freshAddress(),
-      payout: { iban: OTHER_IBAN },
-    });
+    await answer(await partnersBrowser(draft), draft, { address: freshAddress(), payout: { iban: OTHER_IBAN } });
     const customer = newBrowser(world);
     await prove(world, customer, draft);
     expect((await customer(draft.link)).location).toContain("/payout");

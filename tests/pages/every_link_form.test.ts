@@ -151,9 +151,7 @@ describe("contract §2 every form behind a link, and of signing in: two clicks a
       ask,
       `${other.link}/sign?lang=nl&seen=${/seen=(\w+)/.exec((await ask(other.link)).text)?.[1]}`,
       "/code",
-      {
-        leads: "Onderteken de machtiging",
-      },
+      { leads: "Onderteken de machtiging" },
     );
     await press(ask, `${other.link}/decline?lang=nl`, "/decline", { leads: "U heeft niet ondertekend" });
   });

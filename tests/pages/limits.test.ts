@@ -83,10 +83,7 @@ test.each([
 ])("§7 a database that %s: a kind page, Retry-After, the cause in the log only", async (_what, url, cause) => {
   world = await createWorld();
   const { link } = await issueLink(world);
-  const environment = {
-    ...world.environment,
-    db: connect(url()),
-  };
+  const environment = { ...world.environment, db: connect(url()) };
   const ask = pageClient({ ...world, environment });
   const answer = await ask(link, { headers: { "accept-language": "en" } });
   expect(answer.status).toBe(503);

@@ -249,10 +249,7 @@ describe("§2 what is typed", () => {
     const issued = await issueLink(world);
     const seen = await readMandate(ask, issued.link);
     expect((await ask(`${issued.link}/sign`, { form: { seen, ...nothing } })).status).toBe(422);
-    const json = await ask(`${issued.link}/sign`, {
-      form: { seen },
-      headers: { "content-type": "application/json" },
-    });
+    const json = await ask(`${issued.link}/sign`, { form: { seen }, headers: { "content-type": "application/json" } });
     expect(json.status).toBe(403);
     const huge = await ask(`${issued.link}/sign`, { form: { seen, name: "x".repeat(17_000) } });
     expect(huge.status).toBe(413);
@@ -492,13 +489,7 @@ describe("§2 requests", () => {
       calls += 1;
       return db.call(...given);
     };
-    const counting = {
-      ...world,
-      environment: {
-        ...world.environment,
-        db: { ...db, call: count },
-      },
-    };
+    const counting = { ...world, environment: { ...world.environment, db: { ...db, call: count } } };
     const counted = pageClient(counting);
     const issued = await issueLink(world);
     const form = await readyToSign(world, ask, issued);

@@ -46,11 +46,7 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   const { batch_id } = await world.exported();
   expect(await shown(), "sent to the bank").toMatchObject({ paid: 0, waits: 0, sent: 80 });
   expect((await world.anna(["payout", "settle", batch_id])).code).toBe(0);
-  expect(await shown()).toMatchObject({
-    said: expect.stringContaining("€ 80,00 kreeg u in 2026"),
-    paid: 80,
-    waits: 0,
-  });
+  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 80,00 kreeg u in 2026"), paid: 80, waits: 0 });
 
   await world.done(["sale", "reverse", "V-1", "--reason", "the buyer withdrew", "--recover"]);
   const taken = await shown();
@@ -66,11 +62,7 @@ test("contract §6 paid and on its way are to the cent what the ledger has, also
   const [line] = await world.linesOf(second.batch_id);
   expect(line?.amount_eur, "what the bank is told").toBe(8);
   expect((await world.anna(["payout", "settle", second.batch_id])).code).toBe(0);
-  expect(await shown()).toMatchObject({
-    said: expect.stringContaining("€ 88,00 kreeg u in 2026"),
-    paid: 88,
-    waits: 0,
-  });
+  expect(await shown()).toMatchObject({ said: expect.stringContaining("€ 88,00 kreeg u in 2026"), paid: 88, waits: 0 });
 
   // 2.32694 ERE at 10 are 23.27 - 4.65, beside 8 that were sold: the debt of 88 is of the first account only
   await world.done(["sale", "reverse", "V-2", "--reason", "the buyer withdrew", "--recover"]);

@@ -581,11 +581,7 @@ test("contract §2 a signatory signs again by a link of their own, from 1 Novemb
   );
   const ask = await browserAt(customer.email);
   const page = await ask(mijn(world, "/mandate"));
-  const form = {
-    form_token: formToken(page.text),
-    account: customer.account_id,
-    connection: customer.connection_id,
-  };
+  const form = { form_token: formToken(page.text), account: customer.account_id, connection: customer.connection_id };
   const renewed = await ask(mijn(world, "/renew"), { form });
   expect(renewed.location).toMatch(/^\/pages\/mandate\/[0-9A-Za-z]{43}\?lang=nl$/);
   expect((await ask(renewed.location ?? "")).text).toContain("1 januari 2027");

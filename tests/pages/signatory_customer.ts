@@ -18,12 +18,7 @@ export async function signedCustomer(
     partner = world.partnerA,
     months = {},
     fields = {},
-  }: {
-    email?: string;
-    partner?: Partner;
-    months?: Record<string, number>;
-    fields?: Record<string, unknown>;
-  } = {},
+  }: { email?: string; partner?: Partner; months?: Record<string, number>; fields?: Record<string, unknown> } = {},
 ): Promise<SignedCustomer> {
   const person = { full_name: "Willem Bakker", email, phone: "0612345678" };
   const { account_id, connection_id } = await createAccount(world, partner, { person, ...fields });

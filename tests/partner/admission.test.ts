@@ -65,10 +65,7 @@ describe.each(named(ENDPOINTS))("%s", (_, endpoint) => {
     for (const scopes of [[other], ["chargers:read"]])
       expect(
         await world.send(endpoint.path, { ...bare(endpoint), token: await world.manager(world.partnerA, ...scopes) }),
-      ).toMatchObject({
-        status: 403,
-        body: { error: "Insufficient scope", required_scope: scope },
-      });
+      ).toMatchObject({ status: 403, body: { error: "Insufficient scope", required_scope: scope } });
   });
 
   if (key) {

@@ -8,10 +8,7 @@ let world: World;
 let user: User;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld({
-    limits: "lifted",
-    variables: { OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" },
-  });
+  world = await createWorld({ limits: "lifted", variables: { OCPP_GATEWAY_URL: "wss://gateway.example/ocpp/" } });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

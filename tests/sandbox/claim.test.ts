@@ -37,12 +37,7 @@ const accountsOf = async (draft_id: string) =>
   );
 const stateOf = (draft_id: string) =>
   world.row("select status, conflict_reason from core.drafts where id = $1", draft_id);
-const IN_CONFLICT = {
-  error: "draft_not_claimable",
-  status: "conflict",
-  draft_status: "conflict",
-  reason: "conflict",
-};
+const IN_CONFLICT = { error: "draft_not_claimable", status: "conflict", draft_status: "conflict", reason: "conflict" };
 const mailsTo = async (email: string) =>
   (await world.rows("select template from core.mail_outbox where recipient = $1 order by 1", email)).map(
     (m) => m.template,

@@ -154,11 +154,7 @@ const DOORS: Record<string, { by: Name; open: () => Promise<(environment: Enviro
   "an access token": {
     by: "TOKEN_KEYS",
     open: async () => {
-      const token = await issueClientToken(world.environment, {
-        clientId: "cpo_x",
-        scope: "",
-        secretNumber: 1,
-      });
+      const token = await issueClientToken(world.environment, { clientId: "cpo_x", scope: "", secretNumber: 1 });
       return async (other) => (await readAccessToken(other, token)) !== null;
     },
   },

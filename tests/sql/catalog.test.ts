@@ -426,8 +426,6 @@ describe("§4.1 catalog: who may read it", () => {
   test("§4.1 catalog: api functions cannot change it", async () => {
     await expect(
       database.admin.query("set local role api_owner; delete from core.charger_models"),
-    ).rejects.toMatchObject({
-      code: "42501",
-    });
+    ).rejects.toMatchObject({ code: "42501" });
   });
 });

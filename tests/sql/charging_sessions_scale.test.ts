@@ -54,9 +54,7 @@ test("§8 10,000 sessions are one set-based batch", async () => {
   ]);
   expect(
     await world.row("select sum(wh)::int as wh from core.charger_months where charger_id = $1", charger_id),
-  ).toEqual({
-    wh: 49_990_000,
-  });
+  ).toEqual({ wh: 49_990_000 });
   // twenty times as many: with a nested loop anywhere they would take four hundred times as long, some minutes
   for (const { ms } of [first, again, corrected]) expect(ms).toBeLessThan(150 * few.ms);
 });

@@ -45,9 +45,7 @@ const document = (): Document =>
       },
     },
     components: {
-      parameters: {
-        Limit: { name: "limit", in: "query", schema: { type: "integer", maximum: 200, "x-default": 50 } },
-      },
+      parameters: { Limit: { name: "limit", in: "query", schema: { type: "integer", maximum: 200, "x-default": 50 } } },
       responses: {
         NotFound: { content: { "application/json": { schema: { $ref: "#/components/schemas/NotFound" } } } },
       },

@@ -288,10 +288,7 @@ describe("§8 patience", () => {
   });
 
   test("§8 a pause is for the calls that the limit counts; others go on", async () => {
-    const { client: api, sent } = client({
-      "/v1/sessions:batch": bucket(1, 30),
-      "/v1/accounts": { body: PAGE },
-    });
+    const { client: api, sent } = client({ "/v1/sessions:batch": bucket(1, 30), "/v1/accounts": { body: PAGE } });
     await api.POST("/v1/sessions:batch", { body: months });
     const late = api.POST("/v1/sessions:batch", { body: months });
     expect((await api.GET("/v1/accounts")).response.status).toBe(200);
@@ -422,6 +419,17 @@ describe("§8 patience", () => {
 
   const CSV = "maand;kWh\n2026-03;312,5\n";
   const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+  /** A client whose first request to a path fails, and the type of each request that it sends. */
+  const notingTypes = (path: string) => {
+    const types: (string | null)[] = [];
+    const { fetch, sent } = service({ [path]: [{ status: 503 }, { body: {} }] });
+    const noting: typeof fetch = (input, init) => {
+      types.push((input as Request).headers.get("content-type"));
+      return fetch(input, init);
+    };
+    return { api: createClient({ baseUrl: BASE, token: "t", fetch: noting }), types, sent };
+  };
+
   test.each<[string, () => string | Uint8Array | Blob | ReadableStream<Uint8Array>, string | null]>([
     ["text", () => CSV, "text/csv"],
     ["bytes", () => new TextEncoder().encode(CSV), "text/csv"],
@@ -431,16 +439,7 @@ describe("§8 patience", () => {
     ["nothing", () => "", "text/csv"],
   ])("§8 a file is sent as it is, with its type, and again whole: %s", async (kind, file, type) => {
     vi.useRealTimers();
-    const types: (string | null)[] = [];
-    const { fetch, sent } = service({ "/v1/uploads": [{ status: 503 }, { body: {} }] });
-    const api = createClient({
-      baseUrl: BASE,
-      token: "t",
-      fetch(input, init) {
-        types.push((input as Request).headers.get("content-type"));
-        return fetch(input, init);
-      },
-    });
+    const { api, types, sent } = notingTypes("/v1/uploads");
     expect((await api.POST("/v1/uploads", { body: file() })).response.status).toBe(200);
     const text = kind === "nothing" ? "" : kind.includes("workbook") ? `PK${CSV}` : CSV;
     expect(sent.map(({ body }) => body)).toEqual([text, text]);
@@ -449,16 +448,7 @@ describe("§8 patience", () => {
 
   test("§8 a header of the call says another type, and a form is sent again whole", async () => {
     vi.useRealTimers();
-    const types: (string | null)[] = [];
-    const { fetch, sent } = service({ "/partner/uploads": [{ status: 503 }, { body: {} }] });
-    const api = createClient({
-      baseUrl: BASE,
-      token: "t",
-      fetch(input, init) {
-        types.push((input as Request).headers.get("content-type"));
-        return fetch(input, init);
-      },
-    });
+    const { api, types, sent } = notingTypes("/partner/uploads");
     await api.POST("/v1/uploads", { body: CSV, headers: { "Content-Type": "text/plain" } });
     const fields = { grant_type: "client_credentials" as const, client_id: "c", client_secret: "s e" };
     const headers = { "Content-Type": "application/x-www-form-urlencoded" };

@@ -80,9 +80,7 @@ test.each<Case>([
 ])("§8 offset: %j is read as %j", reads(offset()));
 
 test("§8 any query string at all gives a limit and an offset a database takes", () => {
-  const text = fc.option(fc.oneof(anyText(), fc.double().map(String), fc.bigInt().map(String)), {
-    nil: undefined,
-  });
+  const text = fc.option(fc.oneof(anyText(), fc.double().map(String), fc.bigInt().map(String)), { nil: undefined });
   fc.assert(
     fc.property(text, (value) => {
       const size = read(limit(50), value);

@@ -73,12 +73,7 @@ let gateway: Gateway;
 const start = async (settings: Partial<Settings> = {}, log?: Log) => {
   const { port } = contract.server.address() as AddressInfo;
   gateway = await startTestGateway(
-    {
-      functionUrl: `http://127.0.0.1:${port}/ocpp`,
-      callMs: 3_000,
-      drainMs: 0,
-      ...settings,
-    },
+    { functionUrl: `http://127.0.0.1:${port}/ocpp`, callMs: 3_000, drainMs: 0, ...settings },
     log,
   );
 };

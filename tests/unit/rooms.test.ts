@@ -21,11 +21,7 @@ const ROOMS = [
 
 /** Why a room names something of a later one. `from` null: every room may. */
 const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
-  {
-    because: "each change writes its audit row in the same transaction",
-    from: null,
-    to: ["private.audit"],
-  },
+  { because: "each change writes its audit row in the same transaction", from: null, to: ["private.audit"] },
   {
     because: "each change writes its event in the same transaction",
     from: null,
@@ -53,26 +49,14 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     from: ["foundation"],
     to: ["private.people_tenant"],
   },
-  {
-    because: "a platform has its credential in the table of its source",
-    from: ["access"],
-    to: ["private.admit_ocpi"],
-  },
-  {
-    because: "the words of a CDR stand beside the CDRs",
-    from: ["sessions"],
-    to: ["core.ocpi_cdrs"],
-  },
+  { because: "a platform has its credential in the table of its source", from: ["access"], to: ["private.admit_ocpi"] },
+  { because: "the words of a CDR stand beside the CDRs", from: ["sessions"], to: ["core.ocpi_cdrs"] },
   {
     because: "a login, and the link of a client, depend on what they own",
     from: ["access"],
     to: ["core.accounts", "core.chargers", "private.own_drafts", "private.signed_accounts", "private.signs"],
   },
-  {
-    because: "the operator sets which brands a partner offers",
-    from: ["access"],
-    to: ["core.charger_brands"],
-  },
+  { because: "the operator sets which brands a partner offers", from: ["access"], to: ["core.charger_brands"] },
   {
     because: "an import and a claim register a charger with the account, and a gate asks for one",
     from: ["customers"],
@@ -119,11 +103,7 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     from: ["money"],
     to: ["core.audit_log", "private.check_partner_sums"],
   },
-  {
-    because: "the operator and a partner read what was done",
-    from: ["sources", "pages"],
-    to: ["core.audit_log"],
-  },
+  { because: "the operator and a partner read what was done", from: ["sources", "pages"], to: ["core.audit_log"] },
   {
     because: "the worker also does the work of the sandbox, and retention deletes its rows",
     from: ["operations"],

@@ -190,10 +190,7 @@ const refusal = (status: number, code?: string) => ({
 
 const UNAVAILABLE = { code: "service_unavailable" };
 const TOO_MANY = { code: "too_many_requests", fields: { retry_after_seconds: 60 } };
-const unknown = (key: string) => ({
-  name: "ConfigurationError",
-  message: `${key}: Supabase Auth does not know it`,
-});
+const unknown = (key: string) => ({ name: "ConfigurationError", message: `${key}: Supabase Auth does not know it` });
 
 describe("each error code of Supabase Auth means what it says", () => {
   /** Codes that say nothing about the person, whatever was asked. */

@@ -3,11 +3,7 @@ import type { Stack } from "../../packages/local/src/stack.ts";
 import { welcome } from "../../packages/local/src/welcome.ts";
 
 const stack = (host: "sandbox" | "production") =>
-  ({
-    host,
-    auth: {},
-    demo: { user: {}, cpo: {}, partner: {}, oauth_app: {} },
-  }) as unknown as Stack;
+  ({ host, auth: {}, demo: { user: {}, cpo: {}, partner: {}, oauth_app: {} } }) as unknown as Stack;
 
 test.each([
   ["sandbox", false, "mail, which is captured  "],

@@ -207,10 +207,7 @@ describe("§6 mail", () => {
 
   const notices: Notice[] = [
     { kind: "registration_approved" },
-    {
-      kind: "registration_rejected",
-      grounds: ["mandate_signed", "ean_validated", "mid_charger_registered"],
-    },
+    { kind: "registration_rejected", grounds: ["mandate_signed", "ean_validated", "mid_charger_registered"] },
     { kind: "something_missing", missing: ["iban", "charger"] },
     { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 1 },
     { kind: "mandate_ending", valid_until: "2026-12-31", reminder: 2 },

@@ -97,10 +97,7 @@ describe("the checks", () => {
 
   test("on a bare machine begin with what they need; packages that cannot be had stop nothing", () => {
     const bare = dry("run", ["2/4"], /chromium-headless-shell/);
-    expect(bare).toEqual({
-      status: 0,
-      said: ["npm ci --no-audit --no-fund", "npm test --silent -- --shard=2/4"],
-    });
+    expect(bare).toEqual({ status: 0, said: ["npm ci --no-audit --no-fund", "npm test --silent -- --shard=2/4"] });
     const { said, status } = dry("run", ["2/4"], /apt-get/);
     expect([status, said[0], said.at(-1)]).toEqual([
       0,

@@ -162,12 +162,7 @@ describe("§6 mail", () => {
     expect(headers).toMatch(/multipart\/alternative/);
     expect(mail?.message).toContain("text/plain");
     expect(mail?.message).toContain("text/html");
-    expect(await outbox(id)).toMatchObject({
-      status: "sent",
-      attempts: 1,
-      content: {},
-      last_error: null,
-    });
+    expect(await outbox(id)).toMatchObject({ status: "sent", attempts: 1, content: {}, last_error: null });
     expect((await run()).mail, "never again").toEqual({ sent: 0, failed: 0 });
   });
 

@@ -33,11 +33,7 @@ else {
     {
       cwd: ROOT,
       stdio: "inherit",
-      env: {
-        ...process.env,
-        LOOKS: "every",
-        ...(values.screenshots ? { SCREENSHOTS: values.screenshots } : {}),
-      },
+      env: { ...process.env, LOOKS: "every", ...(values.screenshots ? { SCREENSHOTS: values.screenshots } : {}) },
     },
   );
   process.exitCode = status ?? 1;

@@ -44,10 +44,7 @@ export const pooler: Bench = {
           options,
         );
         const written = await takeTurns(
-          {
-            through: batches(stack, through, seeded, tokens, 12),
-            direct: batches(stack, direct, seeded, tokens, 12),
-          },
+          { through: batches(stack, through, seeded, tokens, 12), direct: batches(stack, direct, seeded, tokens, 12) },
           options,
         );
         const beside = (turns: typeof read) => ({ what: "direct connections", figures: turns.direct });

@@ -61,10 +61,7 @@ export async function openJournal(base_url: string) {
     try {
       const response = await fetch(base_url + path, {
         method: operation.method,
-        headers: {
-          "content-type": "application/json",
-          ...(token ? { authorization: `Bearer ${token}` } : {}),
-        },
+        headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
         ...(operation.method === "GET" ? {} : { body: JSON.stringify(body ?? {}) }),
         signal: AbortSignal.timeout(limit + 20_000),
       });

@@ -1,7 +1,19 @@
 // npm run pack: the typed client as one file, which the documentation serves and a release publishes.
 
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,8 +29,41 @@ export function clientFile(): string {
   return `ere-client-${version}.tgz`;
 }
 
+/** What was packed, by what it was packed from: it takes three seconds of the processor, and every `npm start` needs the file. */
+const KEPT = join(ROOT, "node_modules/.cache/ere-client");
+const BUILT_FROM = ["openapi.json", "package-lock.json", "packages/client", "packages/docs/src/pack_client.ts"];
+
+function fingerprint(): string {
+  const hash = createHash("sha256");
+  for (const path of BUILT_FROM.flatMap(filesIn)) hash.update(`${path}\n`).update(readFileSync(join(ROOT, path)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** The files at a path, but what is generated or installed. */
+function filesIn(path: string): string[] {
+  if (/\/(node_modules|dist|\.?schema\.ts)$/.test(path)) return [];
+  if (!statSync(join(ROOT, path)).isDirectory()) return [path];
+  const names = readdirSync(join(ROOT, path)).sort();
+  return names.flatMap((name) => filesIn(`${path}/${name}`));
+}
+
 /** Packs the client into a folder: compiled for `import`, and in `cjs` for `require`, with the types of the API once. */
 export async function packClient(folder: string): Promise<string> {
+  const kept = join(KEPT, fingerprint());
+  if (!existsSync(join(kept, clientFile()))) await pack(kept);
+  mkdirSync(folder, { recursive: true });
+  place(join(kept, clientFile()), folder);
+  return join(folder, clientFile());
+}
+
+/** Whoever reads the folder meanwhile sees all of the file or nothing. */
+function place(file: string, folder: string): void {
+  const aside = join(folder, `.${randomUUID()}`);
+  cpSync(file, aside);
+  renameSync(aside, join(folder, clientFile()));
+}
+
+async function pack(kept: string): Promise<void> {
   const made = mkdtempSync(join(tmpdir(), "ere-pack-"));
   const at = (...path: string[]) => join(made, ...path);
   try {
@@ -33,11 +78,8 @@ export async function packClient(folder: string): Promise<string> {
     for (const name of ["package.json", "README.md", "LICENSE"]) cpSync(join(CLIENT, name), at("package", name));
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", made], { cwd: at("package") });
     const [{ filename }] = JSON.parse(stdout);
-    mkdirSync(folder, { recursive: true });
-    // whoever reads the folder meanwhile sees all of the file or nothing
-    cpSync(at(filename), join(folder, `.${clientFile()}`));
-    renameSync(join(folder, `.${clientFile()}`), join(folder, clientFile()));
-    return join(folder, clientFile());
+    mkdirSync(kept, { recursive: true });
+    place(at(filename), kept);
   } catch (error) {
     // a compiler says on standard output what is wrong
     const { message, stdout = "" } = error as Error & { stdout?: string };

@@ -114,7 +114,7 @@ async function main(): Promise<number> {
     const running = await startStack(options, say, stopping.signal);
     const claimLink = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
     process.stdout.write(`${welcome(running.stack, options.data_dir, claimLink)}\n`);
-    // three seconds of the processor, which nobody has to wait for
+    // up to three seconds of the processor, which nobody has to wait for
     packClient(join(options.data_dir, "docs")).catch((error: Error) => say("client", error.message));
     const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");

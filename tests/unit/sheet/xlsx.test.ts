@@ -156,9 +156,7 @@ test.each([
   });
 });
 
-const in1904 = {
-  workbook: partsOf({})["xl/workbook.xml"]?.replace("<sheets>", '<workbookPr date1904="1"/><sheets>'),
-};
+const in1904 = { workbook: partsOf({})["xl/workbook.xml"]?.replace("<sheets>", '<workbookPr date1904="1"/><sheets>') };
 test.each([
   ["1", {}, "1900-01-01"],
   ["59", {}, "1900-02-28"],
