@@ -67,25 +67,16 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
--- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
--- up to 10,000. The index attributions_by_month has them.
-create function private.customers_won(year int) returns json
-language plpgsql stable
+-- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
+-- 10,000 (the index attributions_by_month has them), and accounts of its clients.
+create function private.customers_won(began date, ended date) returns bigint
+language sql stable
 as $$
-declare
-  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
-  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
-  before constant date    := (began - span)::date;
-  ended constant date     := (began + span)::date;
-begin
-  return json_build_object(
-    'won', (select count(*) from (select from core.attributions a
-                                   where a.partner_id = private.partner_id() and a.attached_month >= began
-                                       and a.attached_month < ended limit 10000) a),
-    'won_before', (select count(*) from (select from core.attributions a
-                                          where a.partner_id = private.partner_id() and a.attached_month >= before
-                                              and a.attached_month < began limit 10000) a));
-end $$;
+  select (select count(*) from (select from core.attributions a
+                                 where a.partner_id = private.partner_id() and a.attached_month >= began
+                                     and a.attached_month < ended limit 10000) a)
+       + private.accounts_made(private.partner_id(), began, ended)
+$$;
 
 create function private.has_own_pages(person uuid) returns boolean
 language sql stable security definer
@@ -114,6 +105,9 @@ declare
   figures json;
   many    boolean;
   last    core.dashboards;
+  year  constant int      := (query ->> 'year')::int;
+  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
+  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
@@ -125,9 +119,12 @@ begin
     'own_pages', private.has_own_pages(private.manager_id()),
     -- of the same count as the payouts
     'figures', case when many then last.figures else figures end,
-    'period', private.customers_won((query ->> 'year')::int),
+    'accounts', case when many then last.accounts else private.count_dashboard(partner.id, true) end,
+    'period', json_build_object('won', private.customers_won(began, (began + span)::date),
+                                'won_before', private.customers_won((began - span)::date, began)),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
+                               'accounts_price_per_ere_eur', private.last_price(partner.id),
                                'iban_last4', partner.iban_last4),
     'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
@@ -148,8 +145,9 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
-  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, accounts, period, terms, '
+  'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
+  'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
   'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
