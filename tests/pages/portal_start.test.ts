@@ -30,7 +30,7 @@ async function attention(browser: Browser, lang = "nl") {
       .replace("/pages/portal", "")
       .replaceAll("&amp;", "&")
       .replace(/[?&]lang=../, "")
-      .replace(/^([^?]*)&/, "$1?"),
+      .replace(/^([^?&]*)&/, "$1?"),
   ]);
 }
 const ready = (id: string) =>
