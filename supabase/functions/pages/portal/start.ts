@@ -256,7 +256,7 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
   const words = WORDS[frame.locale].start;
   const { drafts, customers, webhooks, invoices_need } = attention;
   const count = (value: number) => inNumbers(frame, value);
-  // the accounts of its clients are in the list too, and not counted here
+  // the accounts of its clients are in the list too, and counted on their own
   const brought = has_accounts ? { by: "brought" } : {};
   const counted = (value: number, text: (count: string, one: boolean) => string, page: string, query = {}) =>
     value === 0 ? [] : [{ text: text(count(value), value === 1), href: frame.to(page, query) }];
@@ -267,16 +267,13 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     ...counted(drafts.expiring, words.attention.expiring, "/drafts", { needs: "expiring" }),
     ...counted(customers?.rejected ?? 0, words.attention.rejected, "/customers", {
       registration: "afgekeurd",
-      ...brought,
     }),
     ...counted(customers?.mail ?? 0, words.attention.customer_mail, "/customers", { mail: "failed", ...brought }),
     ...counted(customers?.without_charger ?? 0, words.attention.without_charger, "/customers", {
       charger: "without",
-      ...brought,
     }),
     ...counted(customers?.without_mid ?? 0, words.attention.without_mid, "/customers", {
       charger: "without_mid",
-      ...brought,
     }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),

@@ -32,27 +32,35 @@ declare
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
   with newest as (
-    select a.user_id, disclosing and a.source in ('partner_upload', 'partner_invite') as is_disclosed
-      from core.attributions a where a.partner_id = partner.id
-     order by a.created_at desc, a.user_id desc limit private.customers_examined()
+    select i.id, t.user_id is null as is_account,
+           disclosing and coalesce(t.source in ('partner_upload', 'partner_invite'), true) as is_disclosed
+      from unnest(private.customer_candidates(partner.id, '{}', null, private.customers_examined())) i (id)
+      left join core.attributions t on t.partner_id = partner.id and t.user_id = i.id
   )
   select count(*) as examined,
-         count(*) filter (where h.user_id is null) as without_charger,
-         count(*) filter (where h.user_id is not null and h.mid_eligible is not true) as without_mid,
-         coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
+         count(*) filter (where h.id is null) as without_charger,
+         count(*) filter (where h.id is not null and h.mid_eligible is not true) as without_mid,
+         coalesce(array_agg(n.id) filter (where n.is_disclosed and (exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected,
-         count(*) filter (where n.is_disclosed and exists (
+            where b.partner_id = people_tenant and b.user_id = n.id and c.status = 'active'
+                and c.registration_status = 'afgekeurd')
+           or n.is_account and exists (
+           select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
+              and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
+            where b.partner_id = people_tenant and b.user_id = n.id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
-    left join lateral (select h.user_id, h.mid_eligible from core.chargers h
-                        where h.partner_id = people_tenant and h.user_id = n.user_id and h.status = 'active'
-                        order by h.created_at desc, h.id limit 1) h on true;
+    left join lateral (
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where not n.is_account and h.partner_id = people_tenant and h.user_id = n.id and h.status = 'active'
+      union all
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
+      order by created_at desc, id limit 1) h on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
@@ -63,8 +71,9 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
+  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it brought, '
+  'because all accounts are counted by an index. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
