@@ -20220,7 +20220,8 @@ begin
           select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
             from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
            where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
-       where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
+       where disclosing and ids is not null and a.partner_id = partner.id and a.client_id is not null
+         and a.id = any (ids)
          and (looks_for ->> 'text' is null
               or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,
                                       private.phone_end(s.phone)) @@ words
@@ -20330,7 +20331,8 @@ begin
         join core.accounts a on a.partner_id = tenant and a.user_id = k.user_id
        where not of_clients and k.partner_id = count_dashboard.partner
       union all
-      select a.id, '-infinity', a.id from core.accounts a where of_clients and a.partner_id = tenant
+      select a.id, '-infinity', a.id from core.accounts a
+       where of_clients and a.partner_id = tenant and a.client_id is not null
     ), connection as (
       -- a connection with each of its mandates, newest first, so that all months are joined once
       select k.id as holder, k.attached_month, c.id, m.valid_from, m.covered_until,
@@ -20401,7 +20403,7 @@ begin
       'drafts', case when not of_clients then (select json_object_agg(d.status, d.drafts order by d.place)
                                                from private.drafts_by_status(count_dashboard.partner) d) end,
       'chargers_total', case when of_clients then (
-        select count(*) from core.chargers h where h.partner_id = tenant and h.status = 'active')
+        select count(*) from core.chargers h where h.partner_id = tenant and h.user_id is null and h.status = 'active')
         else (select count(*) from core.attributions k join core.chargers h on h.partner_id = tenant
                          and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner) end,
@@ -20919,7 +20921,8 @@ language sql stable
 as $$
   select coalesce(private.customer_named(ref, partner, key),
                   (select a.id from core.accounts a
-                    where a.partner_id = listed_customer.partner and a.id = private.as_uuid(ref)))
+                    where a.partner_id = listed_customer.partner and a.client_id is not null
+                      and a.id = private.as_uuid(ref)))
 $$;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
@@ -20985,8 +20988,8 @@ begin
      order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it brought, '
-  'and accounts of its clients. By their words if few have them, else all. Definer, because people own what they have '
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
+  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what they have '
   'in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
@@ -21039,7 +21042,7 @@ begin
                     then private.customers_counted(partner.id, looks_for) end,
     'kinds', json_build_object(
       'brought', exists (select from core.attributions a where a.partner_id = partner.id),
-      'api', exists (select from core.accounts a where a.partner_id = partner.id)),
+      'api', private.accounts_made(partner.id, null, null) > 0),
     'found', page -> 'found',
     'searched_all', cardinality(ids) is distinct from examined,
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
@@ -21051,8 +21054,8 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, customers '
-  'as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. by is '
+  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. by is '
   'brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
@@ -21778,8 +21781,8 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
-  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it brought, '
-  'because all accounts are counted by an index. Definer, because people own what they have in the people''s '
+  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
+  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to

@@ -20,7 +20,8 @@ language sql stable
 as $$
   select coalesce(private.customer_named(ref, partner, key),
                   (select a.id from core.accounts a
-                    where a.partner_id = listed_customer.partner and a.id = private.as_uuid(ref)))
+                    where a.partner_id = listed_customer.partner and a.client_id is not null
+                      and a.id = private.as_uuid(ref)))
 $$;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
@@ -86,8 +87,8 @@ begin
      order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it brought, '
-  'and accounts of its clients. By their words if few have them, else all. Definer, because people own what they have '
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
+  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what they have '
   'in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
@@ -140,7 +141,7 @@ begin
                     then private.customers_counted(partner.id, looks_for) end,
     'kinds', json_build_object(
       'brought', exists (select from core.attributions a where a.partner_id = partner.id),
-      'api', exists (select from core.accounts a where a.partner_id = partner.id)),
+      'api', private.accounts_made(partner.id, null, null) > 0),
     'found', page -> 'found',
     'searched_all', cardinality(ids) is distinct from examined,
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
@@ -152,8 +153,8 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, customers '
-  'as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. by is '
+  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. by is '
   'brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';

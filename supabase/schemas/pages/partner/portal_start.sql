@@ -72,8 +72,8 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
-  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it brought, '
-  'because all accounts are counted by an index. Definer, because people own what they have in the people''s '
+  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
+  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
