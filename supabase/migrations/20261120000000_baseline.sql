@@ -20220,8 +20220,7 @@ begin
           select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
             from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
            where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
-       where disclosing and ids is not null and a.partner_id = partner.id and a.client_id is not null
-         and a.id = any (ids)
+       where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
          and (looks_for ->> 'text' is null
               or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,
                                       private.phone_end(s.phone)) @@ words
@@ -20331,8 +20330,7 @@ begin
         join core.accounts a on a.partner_id = tenant and a.user_id = k.user_id
        where not of_clients and k.partner_id = count_dashboard.partner
       union all
-      select a.id, '-infinity', a.id from core.accounts a
-       where of_clients and a.partner_id = tenant and a.client_id is not null
+      select a.id, '-infinity', a.id from core.accounts a where of_clients and a.partner_id = tenant
     ), connection as (
       -- a connection with each of its mandates, newest first, so that all months are joined once
       select k.id as holder, k.attached_month, c.id, m.valid_from, m.covered_until,
@@ -20403,7 +20401,7 @@ begin
       'drafts', case when not of_clients then (select json_object_agg(d.status, d.drafts order by d.place)
                                                from private.drafts_by_status(count_dashboard.partner) d) end,
       'chargers_total', case when of_clients then (
-        select count(*) from core.chargers h where h.partner_id = tenant and h.user_id is null and h.status = 'active')
+        select count(*) from core.chargers h where h.partner_id = tenant and h.status = 'active')
         else (select count(*) from core.attributions k join core.chargers h on h.partner_id = tenant
                          and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner) end,
@@ -20921,8 +20919,7 @@ language sql stable
 as $$
   select coalesce(private.customer_named(ref, partner, key),
                   (select a.id from core.accounts a
-                    where a.partner_id = listed_customer.partner and a.client_id is not null
-                      and a.id = private.as_uuid(ref)))
+                    where a.partner_id = listed_customer.partner and a.id = private.as_uuid(ref)))
 $$;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]

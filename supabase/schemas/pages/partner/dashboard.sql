@@ -27,8 +27,7 @@ begin
         join core.accounts a on a.partner_id = tenant and a.user_id = k.user_id
        where not of_clients and k.partner_id = count_dashboard.partner
       union all
-      select a.id, '-infinity', a.id from core.accounts a
-       where of_clients and a.partner_id = tenant and a.client_id is not null
+      select a.id, '-infinity', a.id from core.accounts a where of_clients and a.partner_id = tenant
     ), connection as (
       -- a connection with each of its mandates, newest first, so that all months are joined once
       select k.id as holder, k.attached_month, c.id, m.valid_from, m.covered_until,
@@ -99,7 +98,7 @@ begin
       'drafts', case when not of_clients then (select json_object_agg(d.status, d.drafts order by d.place)
                                                from private.drafts_by_status(count_dashboard.partner) d) end,
       'chargers_total', case when of_clients then (
-        select count(*) from core.chargers h where h.partner_id = tenant and h.user_id is null and h.status = 'active')
+        select count(*) from core.chargers h where h.partner_id = tenant and h.status = 'active')
         else (select count(*) from core.attributions k join core.chargers h on h.partner_id = tenant
                          and h.user_id = k.user_id and h.status = 'active'
                           where k.partner_id = count_dashboard.partner) end,

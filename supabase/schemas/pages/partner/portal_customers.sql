@@ -20,8 +20,7 @@ language sql stable
 as $$
   select coalesce(private.customer_named(ref, partner, key),
                   (select a.id from core.accounts a
-                    where a.partner_id = listed_customer.partner and a.client_id is not null
-                      and a.id = private.as_uuid(ref)))
+                    where a.partner_id = listed_customer.partner and a.id = private.as_uuid(ref)))
 $$;
 
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
