@@ -20986,8 +20986,8 @@ begin
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what they have '
-  'in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what '
+  'they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
@@ -21052,8 +21052,8 @@ end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
   'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
-  'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. by is '
-  'brought or api; kinds says of which there are any. found counts those '
+  'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. '
+  'by is brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
