@@ -3985,6 +3985,7 @@ create table core.dashboards (
   asked_at   timestamptz,
   failed_at  timestamptz,
   figures    json,
+  accounts   json,
   payouts    json,
   needs      json,
   constraint dashboards_pkey primary key (partner_id),
@@ -3992,7 +3993,7 @@ create table core.dashboards (
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, payouts and needs are what private.count_partner counts: null, and as_of '
+  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null, and as_of '
   '-infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
@@ -20233,8 +20234,8 @@ begin
        order by h.user_id, h.created_at desc, h.id
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
-      select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
-             s.mail_failed_at, s.mail_failed_reason,
+      (select distinct on (k.created_at, k.user_id) k.created_at, k.user_id, k.external_ref, k.attached_month, k.source,
+             b.type, s.full_name, s.email, s.phone, s.mail_failed_at, s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
@@ -20247,7 +20248,31 @@ begin
         left join core.locations l on l.partner_id = people_tenant and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at,
-           c.connection_id
+           c.connection_id)
+      union all
+      -- accounts of its clients, which are its own customers
+      (select distinct on (a.created_at, a.id) a.created_at, a.id, a.cpo_external_ref,
+             date_trunc('month', private.dutch_day(a.created_at))::date, 'cpo_api', a.type,
+             coalesce(a.display_name, a.company ->> 'name', s.full_name), s.email, s.phone, s.mail_failed_at,
+             s.mail_failed_reason,
+             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
+                 c.mandate_status,
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true
+        from core.accounts a
+        left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+        left join core.connection_mandates c on c.partner_id = a.partner_id and c.account_id = a.id
+            and c.status = 'active'
+        left join core.locations l on l.partner_id = a.partner_id and l.id = c.location_id
+        left join lateral (
+          select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
+            from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
+           where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
+       where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
+         and (looks_for ->> 'text' is null
+              or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,
+                                      private.phone_end(s.phone)) @@ words
+              or starts_with(lower(a.cpo_external_ref), lower(looks_for ->> 'text')))
+       order by a.created_at desc, a.id desc, c.mandate_status = 'signed' desc, c.created_at, c.connection_id)
     ), found as (
       select k.*, case when query ? 'limit' then count(*) over () end as found from customers k
        -- by nothing that the row does not show
@@ -20261,7 +20286,7 @@ begin
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
-         and (looks_for ->> 'text' is null
+         and (looks_for ->> 'text' is null or k.source = 'cpo_api'
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
        order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int
@@ -20271,7 +20296,8 @@ begin
                                order by k.created_at desc, k.user_id desc), '[]') as customers
       from found k
       cross join lateral (
-        select private.customer_ref(k.user_id, key) as customer_ref,
+        select case when k.source = 'cpo_api' then k.user_id::text else private.customer_ref(k.user_id, key) end
+                 as customer_ref,
                -- what the partner typed itself may name the person, so an application does not get to see it
                case when disclosing then k.external_ref end as external_ref,
                coalesce(k.mandate_status = 'signed', false) as is_active, coalesce(k.type, 'particulier') as type) r
@@ -20294,8 +20320,9 @@ begin
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
-  'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
-  'registration, mail}, to {found, customers}; found counts all that match. Definer, because people own what they '
+  'included. Or {ids, for, limit, key}: the first that match {text, city, is_active, source, charger, registration, '
+  'mail} of these people and accounts of its clients, to {found, customers}; found counts all that match. An account '
+  'has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
   'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
   'partner itself uploaded or invited.';
 
@@ -20334,37 +20361,42 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what
--- they have in the people's tenant.
-create function private.count_dashboard(partner uuid) returns json
+-- Counts the customers whom a partner brought, from the month each was attached, and its drafts. Or, of_clients, the
+-- accounts of its CPO clients. Only definers call it: people own what they have in the people's tenant.
+create function private.count_dashboard(partner uuid, of_clients boolean default false) returns json
 language plpgsql stable
 as $$
 declare
-  people_tenant constant uuid := private.people_tenant();
+  tenant constant uuid := case when of_clients then partner else private.people_tenant() end;
   today constant date := private.today();
 begin
   return (
-    -- a connection with each of its mandates, newest first, so that all months are joined once
-    with connection as (
-      select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until,
+    with holder as (
+      select k.user_id as id, k.attached_month, a.id as account_id
+        from core.attributions k
+        join core.accounts a on a.partner_id = tenant and a.user_id = k.user_id
+       where not of_clients and k.partner_id = count_dashboard.partner
+      union all
+      select a.id, '-infinity', a.id from core.accounts a where of_clients and a.partner_id = tenant
+    ), connection as (
+      -- a connection with each of its mandates, newest first, so that all months are joined once
+      select k.id as holder, k.attached_month, c.id, m.valid_from, m.covered_until,
           m.fee_pct * m.partner_share_pct as agreed,
              c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
              row_number() over mandates = 1 as is_first,
              -- where two mandates cover a month, the mandate signed last counts
              range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from)
                over (mandates rows between unbounded preceding and 1 preceding) as covered_by_newer
-        from core.attributions k
-        join core.accounts a on a.partner_id = people_tenant and a.user_id = k.user_id
-        join core.connections c on c.partner_id = people_tenant and c.account_id = a.id
-        left join core.mandates m on m.partner_id = people_tenant and m.connection_id = c.id and m.status <> 'declined'
-       where k.partner_id = count_dashboard.partner
+        from holder k
+        join core.connections c on c.partner_id = tenant and c.account_id = k.account_id
+        left join core.mandates m on m.partner_id = tenant and m.connection_id = c.id and m.status <> 'declined'
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
              sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh,
                  count(*) filter (where d.total_kwh > 0) as charged
         from connection c
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = c.id
             and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
          select coalesce(d.period between c.valid_from and c.covered_until
@@ -20375,16 +20407,16 @@ begin
       select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
         from core.booking_rows r
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = r.connection_id
             and d.period = r.period and d.locked
-       where r.partner_id = people_tenant and r.live and r.share_partner_id = count_dashboard.partner
+       where r.partner_id = tenant and r.live and r.share_partner_id = count_dashboard.partner
        group by r.period
     ), several as (
       -- who charged at two connections in a month is one customer
-      select d.period, count(*) - count(distinct c.user_id) as too_many
-        from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
-        join connection c on c.user_id = k.user_id and c.is_first
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+      select d.period, count(*) - count(distinct c.holder) as too_many
+        from (select k.holder from connection k where k.is_first group by k.holder having count(*) > 1) k
+        join connection c on c.holder = k.holder and c.is_first
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = c.id
             and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
@@ -20404,19 +20436,22 @@ begin
     ), sold as (
       select coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct), 0) as ere
         from core.allocations a
-        join core.booking_rows r on r.partner_id = people_tenant and r.id = a.row_id and r.live
+        join core.booking_rows r on r.partner_id = tenant and r.id = a.row_id and r.live
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-       where a.partner_id = people_tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
+       where a.partner_id = tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
     )
     select json_build_object(
       'as_of', private.iso(private.now()),
-      'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
-      'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
-      'drafts', (select json_object_agg(d.status, d.drafts order by d.place)
-                 from private.drafts_by_status(count_dashboard.partner) d),
-      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant
+      'customers_total', case when of_clients then private.accounts_made(tenant, null, null) else (
+        select count(*) from core.attributions k where k.partner_id = count_dashboard.partner) end,
+      'customers_active', (select count(distinct c.holder) from connection c where c.holds),
+      'drafts', case when not of_clients then (select json_object_agg(d.status, d.drafts order by d.place)
+                                               from private.drafts_by_status(count_dashboard.partner) d) end,
+      'chargers_total', case when of_clients then (
+        select count(*) from core.chargers h where h.partner_id = tenant and h.status = 'active')
+        else (select count(*) from core.attributions k join core.chargers h on h.partner_id = tenant
                          and h.user_id = k.user_id and h.status = 'active'
-                          where k.partner_id = count_dashboard.partner),
+                          where k.partner_id = count_dashboard.partner) end,
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
       'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m
                          where m.period = date_trunc('month', today)),
@@ -20424,7 +20459,7 @@ begin
       -- the partner's part, by percentages, of what is not sold yet
       'partner_share_estimated_eur',
           (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
-                                                   * coalesce(private.last_price(people_tenant), 0), 2) from month m),
+                                                   * coalesce(private.last_price(tenant), 0), 2) from month m),
       'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'),
                                                             'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                             'active_customers', m.active) order by m.period desc), '[]')
@@ -20450,12 +20485,14 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
--- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
--- its newest customers need.
-create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the same
+-- figures of the accounts of its clients, and what its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
+                                      out needs json)
 language sql stable
 as $$
-  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+  select private.count_dashboard(partner.id), private.count_dashboard(partner.id, true),
+         private.partner_payouts(partner.id),
          private.customers_in_need(partner, true, null)
 $$;
 
@@ -20472,13 +20509,13 @@ begin
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+      select c.figures, c.accounts, c.payouts, c.needs into last.figures, last.accounts, last.payouts, last.needs
         from private.count_partner(partner) c;
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
+    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
       values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
-              last.payouts, last.needs)
+              last.accounts, last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -20522,7 +20559,7 @@ begin
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
   update core.dashboards d
      set as_of = private.now(), failed_at = null,
-         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+         (figures, accounts, payouts, needs) = (select c.figures, c.accounts, c.payouts, c.needs
                                         from core.partners p cross join lateral private.count_partner(p) c
                                        where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;
@@ -20914,28 +20951,56 @@ create function private.customers_examined() returns int
 language sql immutable
 return 2000;
 
+-- How many accounts the clients of a partner made from one day until another, which is left out; in all, without days.
+create function private.accounts_made(partner uuid, began date, ended date) returns bigint
+language sql stable
+as $$
+  select coalesce(sum(k.accounts), 0)::bigint from core.account_counts k
+   where k.partner_id = accounts_made.partner
+     and (began is null or k.hour >= private.dutch_midnight(began) and k.hour < private.dutch_midnight(ended))
+$$;
+
+-- The customer of a customer_ref or of an account_id of its clients; null where it is neither.
+create function private.listed_customer(ref text, partner uuid, key text) returns uuid
+language sql stable
+as $$
+  select coalesce(private.customer_named(ref, partner, key),
+                  (select a.id from core.accounts a
+                    where a.partner_id = listed_customer.partner and a.id = private.as_uuid(ref)))
+$$;
+
 create function private.customer_candidates(partner uuid, looks_for jsonb, after uuid, size int) returns uuid[]
 language plpgsql stable security definer
 as $$
 declare
   -- more than these are no less work to look up than the newest are to read
   most   constant int  := 1000;
+  people_tenant constant uuid := private.people_tenant();
   typed  constant text := looks_for ->> 'text';
   month  constant date := (looks_for ->> 'month')::date;
   words  constant tsquery := private.search_query(typed);
   begins constant text := replace(replace(replace(lower(typed), '\', '\\'), '%', '\%'), '_', '\_') || '%';
-  named  uuid[];
-  last   core.attributions;
+  named   uuid[];
+  last_at timestamptz;
 begin
-  select * into last from core.attributions a where a.partner_id = customer_candidates.partner and a.user_id = after;
+  select coalesce(
+    (select a.created_at from core.attributions a
+      where a.partner_id = customer_candidates.partner and a.user_id = after),
+    (select a.created_at from core.accounts a where a.partner_id = customer_candidates.partner and a.id = after))
+    into last_at;
   if length(array_to_string(private.words_of(typed), '')) >= 3 then
     named := array(
       -- cut off before it is joined, so that a common word costs no more than it has to
-      (select b.user_id
-         from (select s.account_id from core.signatories s
-                where s.partner_id = private.people_tenant() and private.search_words(s.full_name, s.email,
-                    private.phone_end(s.phone)) @@ words limit most + 1) s
-         join core.accounts b on b.partner_id = private.people_tenant() and b.id = s.account_id)
+      (select coalesce(b.user_id, b.id)
+         from (select s.partner_id, s.account_id from core.signatories s
+                where s.partner_id in (people_tenant, customer_candidates.partner)
+                  and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words
+                limit most + 1) s
+         join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id)
+      union all
+      (select a.id from core.accounts a
+        where a.partner_id = customer_candidates.partner
+          and private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ words limit most + 1)
       union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
@@ -20944,31 +21009,48 @@ begin
     end if;
   end if;
   return array(
-    select a.user_id from core.attributions a
-     where a.partner_id = customer_candidates.partner
-       and (named is null or a.user_id = any (named))
-       and (month is null or a.attached_month = month)
-       and (last.user_id is null or (a.created_at, a.user_id) < (last.created_at, last.user_id))
-     order by a.created_at desc, a.user_id desc limit size);
+    select k.id from (
+      (select a.user_id as id, a.created_at from core.attributions a
+        where a.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'api'
+          and (named is null or a.user_id = any (named))
+          and (month is null or a.attached_month = month)
+          and (last_at is null or (a.created_at, a.user_id) < (last_at, after))
+        order by a.created_at desc, a.user_id desc limit size)
+      union all
+      -- client by client, in the order of the index
+      (select a.id, a.created_at
+         from core.oauth_clients c
+        cross join lateral (
+          select a.id, a.created_at from core.accounts a
+           where a.partner_id = c.partner_id and a.owner_id = c.id
+             and (named is null or a.id = any (named))
+             and (month is null or a.created_at >= private.dutch_midnight(month)
+                                   and a.created_at < private.dutch_midnight((month + interval '1 month')::date))
+             and (last_at is null or (a.created_at, a.id) < (last_at, after))
+           order by a.created_at desc, a.id desc limit size) a
+        where c.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'brought')) k
+     order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next people a partner brought, at most size, newest first, to search for {text, month}. By their words if few '
-  'people have them, else all. Definer, because people own what they have in the people''s tenant. It discloses '
-  'nothing: private.customer_page decides who is found by what.';
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
+  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what '
+  'they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
-create function private.customers_counted(partner uuid, after uuid, month date) returns jsonb
+create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
 as $$
-  select jsonb_build_object('total', count(*),
-                            'before', count(*) filter (where (a.created_at, a.user_id) >= (l.created_at, l.user_id)))
-    from core.attributions a
-    left join core.attributions l on l.partner_id = customers_counted.partner and l.user_id = after
-   where a.partner_id = customers_counted.partner and (month is null or a.attached_month = month)
+  select case when looks_for ->> 'by' is distinct from 'api' then (
+           select count(*) from core.attributions a
+            where a.partner_id = customers_counted.partner and (m.month is null or a.attached_month = m.month))
+         else 0 end
+       + case when looks_for ->> 'by' is distinct from 'brought'
+              then private.accounts_made(customers_counted.partner, m.month, (m.month + interval '1 month')::date)
+              else 0 end
+    from (select (looks_for ->> 'month')::date as month) m
 $$;
-comment on function private.customers_counted(uuid, uuid, date) is
-  'How many customers a partner has, of a month if one is given, and how many of them a list that goes on after one '
-  'has shown: {total, before}. Definer, because people own what they have in the people''s tenant. It discloses '
-  'counts.';
+comment on function private.customers_counted(uuid, jsonb) is
+  'How many customers a partner has, for {month, by}. Definer, because people own what they have in the people''s '
+  'tenant. It discloses a count.';
 
 create function api.read_portal_customers(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -20986,12 +21068,12 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  after := private.customer_named(query ->> 'after', partner.id, key);
-  ids := array[private.customer_named(looks_for ->> 'text', partner.id, key)];
+  after := private.listed_customer(query ->> 'after', partner.id, key);
+  ids := array[private.listed_customer(looks_for ->> 'text', partner.id, key)];
   if ids[1] is not null then
     looks_for := looks_for - 'text';
   else
-    examined := case when looks_for - 'month' = '{}' then size + 1 else private.customers_examined() end;
+    examined := case when looks_for - array['month', 'by'] = '{}' then size + 1 else private.customers_examined() end;
     ids := private.customer_candidates(partner.id, looks_for, after, examined);
   end if;
   page := private.customer_page(partner, private.is_partner_itself(),
@@ -21000,22 +21082,51 @@ begin
   found := page -> 'customers';
   return json_build_object(
     'who', private.portal_who(),
-    'counted', case when jsonb_strip_nulls(query -> 'for') - 'month' = '{}'
-                    then private.customers_counted(partner.id, after, (looks_for ->> 'month')::date) end,
+    'counted', case when jsonb_strip_nulls(query -> 'for') - array['month', 'by'] = '{}'
+                    then private.customers_counted(partner.id, looks_for) end,
+    'kinds', json_build_object(
+      'brought', exists (select from core.attributions a where a.partner_id = partner.id),
+      'api', private.accounts_made(partner.id, null, null) > 0),
     'found', page -> 'found',
     'searched_all', cardinality(ids) is distinct from examined,
     'customers', (select coalesce(json_agg(f.customer order by f.place), '[]')
                     from json_array_elements(found) with ordinality as f (customer, place) where f.place <= size),
     'more_after', case when json_array_length(found) > size then found -> (size - 1) ->> 'customer_ref'
-                 when cardinality(ids) = examined then private.customer_ref(ids[examined],
-                                                                            private.customer_key(partner.id, key)) end);
+                 when cardinality(ids) = examined then coalesce(
+                   private.listed_customer(ids[examined]::text, partner.id, key)::text,
+                   private.customer_ref(ids[examined], private.customer_key(partner.id, key))) end);
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration}, after, limit, key} to {who, counted, found, searched_all, customers, more_after}, customers as GET '
-  '/partner/customers, counted as private.customers_counted if nothing but a month is looked for. found counts those '
+  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. '
+  'by is brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
+
+-- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
+-- request or file that brought them. Null for anybody else.
+create function private.portal_account(partner uuid, account uuid) returns json
+language sql stable
+as $$
+  select json_build_object(
+           'client', json_build_object('id', c.id, 'name', c.name), 'checklist', g.checklist,
+           'months', (
+             select coalesce(json_agg(json_build_object(
+                      'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
+                      'received_at', private.iso(d.received_at), 'request_id', v.request_id,
+                      'file', u.file_name) order by d.period desc, d.connection_id), '[]')
+               from (select d.* from core.connections n
+                       join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
+                      where n.partner_id = portal_account.partner and n.account_id = g.account_id
+                      order by d.period desc limit 24) d
+               left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
+                                          and v.id = d.delivery_id
+               left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id))
+    from core.account_gates g
+    join private.cpo_clients() c on c.id = g.client_id
+   where g.partner_id = portal_account.partner and g.account_id = portal_account.account
+$$;
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -21027,7 +21138,7 @@ declare
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
-  person := private.customer_named(query ->> 'customer_ref', partner.id, query ->> 'key');
+  person := private.listed_customer(query ->> 'customer_ref', partner.id, query ->> 'key');
   customer := private.customer_page(partner, private.is_partner_itself(),
                                     jsonb_build_object('ids', array[person], 'key', query -> 'key'))::jsonb -> 0;
   perform private.refuse_if('customer_not_found', customer is null);
@@ -21039,11 +21150,13 @@ begin
       select json_build_object('draft_id', d.id, 'status', d.status, 'created_at', private.iso(d.created_at),
                                'invited_at', private.iso(d.invited_at), 'claimed_at', private.iso(d.claimed_at))
         from core.drafts d where d.partner_id = partner.id and d.user_id = person order by d.created_at desc,
-            d.id limit 1) end);
+            d.id limit 1) end,
+    'account', case when customer ->> 'source' = 'cpo_api' then private.portal_account(partner.id, person) end);
 end $$;
 comment on function api.read_portal_customer(jsonb, jsonb) is
-  'One customer of a partner: {customer_ref, key} to {who, customer, draft}, customer as in GET /partner/customers, '
-  'draft {draft_id, status, created_at, invited_at, claimed_at} or null. Refused with customer_not_found for anybody '
+  'One customer of a partner: {customer_ref, key} to {who, customer, draft, account}, customer as '
+  'private.customer_page, draft {draft_id, status, created_at, invited_at, claimed_at} or null, account as '
+  'private.portal_account. Refused with customer_not_found for anybody '
   'else.';
 
 -- supabase/schemas/pages/partner/portal_drafts.sql
@@ -21672,27 +21785,35 @@ declare
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
   with newest as (
-    select a.user_id, disclosing and a.source in ('partner_upload', 'partner_invite') as is_disclosed
-      from core.attributions a where a.partner_id = partner.id
-     order by a.created_at desc, a.user_id desc limit private.customers_examined()
+    select i.id, t.user_id is null as is_account,
+           disclosing and coalesce(t.source in ('partner_upload', 'partner_invite'), true) as is_disclosed
+      from unnest(private.customer_candidates(partner.id, '{}', null, private.customers_examined())) i (id)
+      left join core.attributions t on t.partner_id = partner.id and t.user_id = i.id
   )
   select count(*) as examined,
-         count(*) filter (where h.user_id is null) as without_charger,
-         count(*) filter (where h.user_id is not null and h.mid_eligible is not true) as without_mid,
-         coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
+         count(*) filter (where h.id is null) as without_charger,
+         count(*) filter (where h.id is not null and h.mid_eligible is not true) as without_mid,
+         coalesce(array_agg(n.id) filter (where n.is_disclosed and (exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected,
-         count(*) filter (where n.is_disclosed and exists (
+            where b.partner_id = people_tenant and b.user_id = n.id and c.status = 'active'
+                and c.registration_status = 'afgekeurd')
+           or n.is_account and exists (
+           select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
+              and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
+            where b.partner_id = people_tenant and b.user_id = n.id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
-    left join lateral (select h.user_id, h.mid_eligible from core.chargers h
-                        where h.partner_id = people_tenant and h.user_id = n.user_id and h.status = 'active'
-                        order by h.created_at desc, h.id limit 1) h on true;
+    left join lateral (
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where not n.is_account and h.partner_id = people_tenant and h.user_id = n.id and h.status = 'active'
+      union all
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
+      order by created_at desc, id limit 1) h on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
@@ -21703,29 +21824,21 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
+  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
+  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
--- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
--- up to 10,000. The index attributions_by_month has them.
-create function private.customers_won(year int) returns json
-language plpgsql stable
+-- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
+-- 10,000 (the index attributions_by_month has them), and accounts of its clients.
+create function private.customers_won(began date, ended date) returns bigint
+language sql stable
 as $$
-declare
-  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
-  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
-  before constant date    := (began - span)::date;
-  ended constant date     := (began + span)::date;
-begin
-  return json_build_object(
-    'won', (select count(*) from (select from core.attributions a
-                                   where a.partner_id = private.partner_id() and a.attached_month >= began
-                                       and a.attached_month < ended limit 10000) a),
-    'won_before', (select count(*) from (select from core.attributions a
-                                          where a.partner_id = private.partner_id() and a.attached_month >= before
-                                              and a.attached_month < began limit 10000) a));
-end $$;
+  select (select count(*) from (select from core.attributions a
+                                 where a.partner_id = private.partner_id() and a.attached_month >= began
+                                     and a.attached_month < ended limit 10000) a)
+       + private.accounts_made(private.partner_id(), began, ended)
+$$;
 
 create function private.has_own_pages(person uuid) returns boolean
 language sql stable security definer
@@ -21754,6 +21867,9 @@ declare
   figures json;
   many    boolean;
   last    core.dashboards;
+  year  constant int      := (query ->> 'year')::int;
+  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
+  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
@@ -21765,9 +21881,12 @@ begin
     'own_pages', private.has_own_pages(private.manager_id()),
     -- of the same count as the payouts
     'figures', case when many then last.figures else figures end,
-    'period', private.customers_won((query ->> 'year')::int),
+    'accounts', case when many then last.accounts else private.count_dashboard(partner.id, true) end,
+    'period', json_build_object('won', private.customers_won(began, (began + span)::date),
+                                'won_before', private.customers_won((began - span)::date, began)),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
+                               'accounts_price_per_ere_eur', private.last_price(partner.id),
                                'iban_last4', partner.iban_last4),
     'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
@@ -21788,8 +21907,9 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
-  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, accounts, period, terms, '
+  'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
+  'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
   'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '

@@ -293,6 +293,12 @@ test("§9.5 CommonJS has the client and its types, and so have ES modules, also 
     },
   );
   expect(readFileSync(at("common.cjs"), "utf8")).toContain('require("@ere-api/client")');
+  // the rules of a project that has only "module": "commonjs" do not know "exports"
+  writeFileSync(at("older.ts"), COMMON);
+  const older = ["--module", "commonjs", "--moduleResolution", "node10"];
+  await run(process.execPath, [compiler, ...options, ...older, "older.ts"], { cwd: folder }).catch(({ stdout }) => {
+    throw new Error(stdout);
+  });
   for (const runtime of RUNTIMES.slice(0, 2)) {
     const execute = await start(runtime);
     if (!execute) continue;

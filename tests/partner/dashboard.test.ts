@@ -369,15 +369,15 @@ test("contract §4 ledger check counts each dashboard again, and names the first
     return json;
   };
   expect((await check()).ok).toBe(true);
-  await world.row("alter function private.count_dashboard(uuid) rename to count_rightly");
+  await world.row("alter function private.count_dashboard(uuid, boolean) rename to count_rightly");
   await world.row(
-    `create function private.count_dashboard(partner uuid) returns json language sql stable
+    `create function private.count_dashboard(partner uuid, of_clients boolean default false) returns json language sql stable
        return '{"months": [{"month": "2025-01", "kwh": 1, "ere_credits": 0}]}'::json`,
   );
-  await world.row("alter function private.count_dashboard(uuid) owner to postgres");
+  await world.row("alter function private.count_dashboard(uuid, boolean) owner to postgres");
   const { ok, wrong } = await check().finally(async () => {
-    await world.row("drop function private.count_dashboard(uuid)");
-    await world.row("alter function private.count_rightly(uuid) rename to count_dashboard");
+    await world.row("drop function private.count_dashboard(uuid, boolean)");
+    await world.row("alter function private.count_rightly(uuid, boolean) rename to count_dashboard");
   });
   expect(ok).toBe(false);
   expect(wrong).toContainEqual({

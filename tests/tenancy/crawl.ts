@@ -70,13 +70,13 @@ export async function crawl(world: OAuth, { area, ask }: Visitor): Promise<Asked
   return [...found.values()];
 }
 
-/** What an id in a path means, by the word before it. The reference of a customer is found by a manager's browser only. */
+/** What an id in a path means, by the word before it. A customer_ref too is found by a manager's browser only. */
 const OF: Readonly<Record<string, readonly string[]>> = {
   account: ["accounts.id"],
   chargers: ["chargers.id"],
   clients: ["oauth_clients.id"],
   colleagues: ["users.id"],
-  customers: [],
+  customers: ["accounts.id"],
   drafts: ["drafts.id"],
   import: ["imports.id"],
   mandate: ["mandates.id", "connections.id"],

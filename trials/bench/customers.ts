@@ -7,7 +7,7 @@ import { openConnection, wire } from "./kit/load.ts";
 import { answerOf, median, requests, takeTurns } from "./kit/measure.ts";
 import { addCustomers, addManager, addPartner, type Partner } from "./kit/people.ts";
 import { processorTime } from "./kit/processor.ts";
-import { bearer, liftLimits } from "./kit/seed.ts";
+import { bearer, liftLimits, seed } from "./kit/seed.ts";
 import { withStack } from "./kit/stack.ts";
 
 /** Customers of the partner whose portal is held against: the page counts them when it is read. */
@@ -39,9 +39,12 @@ export const customers: Bench = {
       await addCustomers(stack.admin, partner.id, accounts, 12);
       const small = await addPartner(stack.admin, "small");
       await addCustomers(stack.admin, small.id, FEW, 12);
+      const cpo = await seed(stack.admin, 1, accounts, { booked: false });
+      const software = { id: String(cpo.clients[0]?.partner_id) };
       await liftLimits(stack.admin);
       // above 1,000 customers the first reader counts, and later ones take what it stored
-      await stack.admin.query("select private.partner_figures(p) from core.partners p where p.id = $1", [partner.id]);
+      for (const { id } of [partner, software])
+        await stack.admin.query("select private.partner_figures(p) from core.partners p where p.id = $1", [id]);
       progress(`${accounts} customers`);
       const ours = await stack.serve("partner", { WATCH_MEMORY: "yes" });
       const connection = await openConnection(ours.url);
@@ -77,9 +80,9 @@ export const customers: Bench = {
       connection.close();
 
       const pages = await stack.serve("pages");
-      const firstPage = async ({ id }: Partner) => {
+      const firstPage = async ({ id }: Pick<Partner, "id">, path = "") => {
         const secret = await addManager(stack.admin, id);
-        const request = wire({ path: "/pages/portal?lang=nl", headers: { cookie: `portal=${secret}` } });
+        const request = wire({ path: `/pages/portal${path}?lang=nl`, headers: { cookie: `portal=${secret}` } });
         const reader = await openConnection(pages.url);
         const { status, body } = await reader.send(request);
         reader.close();
@@ -90,9 +93,13 @@ export const customers: Bench = {
           turns: requests(stack, pages, { url: pages.url, next: () => request, concurrency: 1 }),
         };
       };
-      const [large, beside] = [await firstPage(partner), await firstPage(small)];
+      const [large, beside, api] = [await firstPage(partner), await firstPage(small), await firstPage(software)];
+      const [list, shortList] = [await firstPage(software, "/customers"), await firstPage(small, "/customers")];
       progress("portal");
-      const turns = await takeTurns({ large: large.turns, small: beside.turns }, { rounds, seconds });
+      const turns = await takeTurns(
+        { large: large.turns, small: beside.turns, api: api.turns, list: list.turns, short: shortList.turns },
+        { rounds, seconds },
+      );
       const floor = { what: `that of ${FEW}`, figures: turns.small };
       const one = median(asked, ({ ms }) => ms);
       const floorMs = median(bared, (ms) => ms);
@@ -106,6 +113,16 @@ export const customers: Bench = {
           at_most: 128,
         }),
         durationAgainst(`/pages/portal of ${accounts} customers`, turns.large, floor, "p50_ms", { at_most: 1.5 }),
+        durationAgainst(`/pages/portal of ${accounts} accounts of a client`, turns.api, floor, "p50_ms", {
+          at_most: 1.5,
+        }),
+        durationAgainst(
+          `/pages/portal/customers of ${accounts} accounts of a client`,
+          turns.list,
+          { what: `that of ${FEW} customers`, figures: turns.short },
+          "p50_ms",
+          { at_most: 1.5 },
+        ),
         against(
           "its weight",
           "bytes with gzip",

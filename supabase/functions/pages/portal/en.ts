@@ -59,7 +59,7 @@ export const en: PortalWords = {
       rejected: (count, one) => `The registration of ${count} ${one ? "customer" : "customers"} was rejected`,
       customer_mail: (count, one) => `Our mail did not reach ${count} ${one ? "customer" : "customers"}`,
       account_mail: (count, one) =>
-        `Our mail did not reach ${count} ${one ? "customer" : "customers"} of your own system. You find them in GET /v1/accounts, by signatory.mail_failed_at`,
+        `Our mail did not reach ${count} ${one ? "customer" : "customers"} from your software`,
       without_charger: (count, one) => `${count} ${one ? "customer has" : "customers have"} no charger yet`,
       without_mid: (count, one) => `The newest charger of ${count} ${one ? "customer" : "customers"} has no MID meter`,
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
@@ -120,8 +120,7 @@ export const en: PortalWords = {
     months_description: (total, most) => `${total} kWh in total, the most in ${most}.`,
     own_pages: "To your own pages as a customer",
     counting: "We are counting your figures for the first time. Come back in a minute.",
-    no_months:
-      "We know of no charging session of your current customers yet. What your own software delivers is in Settings, under API clients.",
+    no_months: "We know of no charging session of your current customers yet.",
     table: "Charged by month",
     month: "Month",
     kwh: "kWh",

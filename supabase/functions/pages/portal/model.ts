@@ -71,13 +71,17 @@ const Start = z.object({
   own_pages: z.boolean(),
   /** Null until somebody has counted them: the first reader, or the worker where that reader's time ran out. */
   figures: Dashboard.nullable(),
-  /** Customers won in the year that was asked, else in this month, and in the one before; each counted up to 10,000. */
+  /** The same of the accounts of its CPO clients, which have no drafts. Null as long as figures is. */
+  accounts: Dashboard.extend({ drafts: z.null() }).nullable(),
+  /** Customers won in the year that was asked, else in this month, and in the one before; whom it brought counted up to 10,000. */
   period: z.object({ won: z.number(), won_before: z.number() }),
   /** What the share of new customers is, and the last average price of an ERE; null before the first. */
   terms: z.object({
     fee_pct: z.number(),
     share_pct: z.number(),
     price_per_ere_eur: z.number().nullable(),
+    /** The same of what the accounts of its CPO clients sold. */
+    accounts_price_per_ere_eur: z.number().nullable(),
     iban_last4: z.string().nullable(),
   }),
   /** Null as long as figures is. */

@@ -64,7 +64,7 @@ export const nl = {
       customer_mail: (count: string, one: boolean) =>
         `Bij ${count} ${one ? "klant" : "klanten"} kwam onze mail niet aan`,
       account_mail: (count: string, one: boolean) =>
-        `Bij ${count} ${one ? "klant" : "klanten"} uit uw systeem kwam onze mail niet aan. U ziet ze in GET /v1/accounts, bij signatory.mail_failed_at`,
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software kwam onze mail niet aan`,
       without_charger: (count: string, one: boolean) =>
         `${count} ${one ? "klant heeft" : "klanten hebben"} nog geen laadpaal`,
       without_mid: (count: string, one: boolean) =>
@@ -129,8 +129,7 @@ export const nl = {
     months_description: (total: string, most: string) => `In totaal ${total} kWh, het meest in ${most}.`,
     own_pages: "Naar uw eigen pagina's als klant",
     counting: "Wij tellen uw cijfers voor het eerst. Kom over een minuut terug.",
-    no_months:
-      "Wij weten nog van geen laadbeurt van uw huidige klanten. Wat uw eigen software aanlevert, staat bij Instellingen, onder API-clients.",
+    no_months: "Wij weten nog van geen laadbeurt van uw huidige klanten.",
     table: "Geladen per maand",
     month: "Maand",
     kwh: "kWh",

@@ -6,6 +6,7 @@ import { areaSql } from "../kit/sign_in_sql.ts";
 import { PATH, PORTAL_SQL, SLOW_SQL } from "./sql.ts";
 
 const EVENT = "event/:event{[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}}";
+const CUSTOMER = ":ref{(?:cus_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})}";
 const EXAMPLE = ":file{(?:maanden|sessies|months|sessions)[.](?:csv|xlsx)}";
 
 const does = loadedLate(() => import("./handlers.ts"));
@@ -36,7 +37,7 @@ export const portal: Flow = {
     { method: "POST", path: `${PATH}/mijn`, run: does("goToOwn") },
     { method: "GET", path: `${PATH}/customers`, run: customers("showCustomers") },
     { method: "GET", path: `${PATH}/customers.csv`, run: customers("downloadCustomers") },
-    { method: "GET", path: `${PATH}/customers/:ref{cus_[0-9a-f]{32}}`, run: customers("showCustomer") },
+    { method: "GET", path: `${PATH}/customers/${CUSTOMER}`, run: customers("showCustomer") },
     { method: "GET", path: `${PATH}/drafts`, run: drafts("showDrafts") },
     { method: "GET", path: `${PATH}/drafts.csv`, run: drafts("downloadDrafts") },
     { method: "POST", path: `${PATH}/drafts/act`, run: drafts("actOnDrafts") },

@@ -34,17 +34,45 @@ const FIRST_YEAR = 2026;
 
 /** What a partner sees first: this month, what needs attention, how far its customers are, what it earns, what they charge. */
 function startPage(frame: PortalFrame, start: Start, period: Period): Html {
-  const { who, own_pages, figures, payouts, attention } = start;
+  const { who, own_pages, payouts, attention } = start;
+  const figures = start.figures && start.accounts && together(start.figures, start.accounts);
   const words = WORDS[frame.locale].start;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${figures ? summary(frame, start, figures, period) : html`<p class="panel waits" role="status">${words.counting}</p>`}
-${attentionTo(frame, attention)}
+${attentionTo(frame, attention, (start.accounts?.customers_total ?? 0) > 0)}
 <div class="beside">${figures ? funnel(frame, figures) : ""}
 ${payouts ? byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0) : ""}</div>
 ${figures ? allFigures(frame, figures, period) : ""}
 ${own_pages ? doButton(frame, "/mijn", {}, words.own_pages) : ""}`,
   });
+}
+
+/** The figures of whom the partner brought, and of the accounts of its CPO clients, as one. */
+function together(brought: Figures, accounts: NonNullable<Start["accounts"]>): Figures {
+  const sum = (of: Exclude<keyof Figures, "as_of" | "drafts" | "months">) => brought[of] + accounts[of];
+  const months = new Map<string, Month>();
+  for (const each of [...brought.months, ...accounts.months]) {
+    const { kwh = 0, ere_credits = 0, active_customers = 0 } = months.get(each.month) ?? {};
+    months.set(each.month, {
+      month: each.month,
+      kwh: kwh + each.kwh,
+      ere_credits: ere_credits + each.ere_credits,
+      active_customers: active_customers + each.active_customers,
+    });
+  }
+  return {
+    as_of: brought.as_of,
+    drafts: brought.drafts,
+    customers_total: sum("customers_total"),
+    customers_active: sum("customers_active"),
+    chargers_total: sum("chargers_total"),
+    kwh_total: sum("kwh_total"),
+    kwh_this_month: sum("kwh_this_month"),
+    ere_estimated: sum("ere_estimated"),
+    partner_share_estimated_eur: sum("partner_share_estimated_eur"),
+    months: [...months.values()],
+  };
 }
 
 /** A period with what it brought, each beside the one before; and the next payout. */
@@ -55,8 +83,14 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
   const [from, before] = year ? [String(year), String(year - 1)] : [today.slice(0, 7), monthBefore(today.slice(0, 7))];
   const month = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
   const name = year ? before : month.format(new Date(`${before}-01`));
-  const sumOf = (prefix: string, of: "kwh" | "ere_credits") =>
-    months.filter(({ month }) => month.startsWith(prefix)).reduce((all, each) => all + each[of], 0);
+  const sumOf = (prefix: string, of: "kwh" | "ere_credits", among: readonly Month[] = months) =>
+    among.filter(({ month }) => month.startsWith(prefix)).reduce((all, each) => all + each[of], 0);
+  const euroOf = (prefix: string) =>
+    shareOf(
+      start,
+      sumOf(prefix, "ere_credits", start.figures?.months),
+      sumOf(prefix, "ere_credits", start.accounts?.months),
+    );
   const change = (now: number, then: number, said: (value: number) => string) =>
     now === then
       ? now === 0
@@ -68,7 +102,7 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
   const many = (value: number) =>
     value >= MOST ? words.period.at_least(inNumbers(frame, MOST)) : inNumbers(frame, value);
   const kwh = (value: number) => `${inNumbers(frame, value)} kWh`;
-  const [now, then] = [shareOf(start, sumOf(from, "ere_credits")), shareOf(start, sumOf(before, "ere_credits"))];
+  const [now, then] = [euroOf(from), euroOf(before)];
   const years = [...new Set([today.slice(0, 4), ...months.map(({ month }) => month.slice(0, 4))])].sort().reverse();
   return html`${chipLinks(words.period.choose, [
     { href: frame.to(""), label: words.period.month, on: year === null },
@@ -105,12 +139,16 @@ const monthBefore = (month: string): string => {
   return new Date(Date.UTC(year, number - 2)).toISOString().slice(0, 7);
 };
 
-/** Euro that ERE may bring the partner, by what it agrees with new customers; null before the first price. */
-function shareOf({ terms }: Start, ere: number): number | null {
-  const { fee_pct, share_pct, price_per_ere_eur } = terms;
-  return price_per_ere_eur === null
-    ? null
-    : estimateOf([ere, price_per_ere_eur, fee_pct / 100, share_pct / 100], 0).net;
+/**
+ * Euro that ERE of whom it brought and of its accounts may bring the partner, by what it agrees with new customers. The
+ * two are sold apart, at prices of their own. Null before the first price that it needs.
+ */
+function shareOf({ terms }: Start, brought: number, accounts: number): number | null {
+  const { fee_pct, share_pct, price_per_ere_eur: price, accounts_price_per_ere_eur: own } = terms;
+  if ((price ?? own) === null || (brought > 0 && price === null) || (accounts > 0 && own === null)) return null;
+  const worth = (ere: number, each: number | null) =>
+    estimateOf([ere, each ?? 0, fee_pct / 100, share_pct / 100], 0).net;
+  return worth(brought, price) + worth(accounts, own);
 }
 
 /** What is paid next, when, and to which account. */
@@ -148,9 +186,13 @@ ${empty("person", WORDS[frame.locale].drafts.none, { href: frame.to("/import"), 
   };
   return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
 <ol class="funnel">
-${step("invited", all, "/drafts")}
+${
+  all === 0
+    ? ""
+    : html`${step("invited", all, "/drafts")}
 ${step("claimed", drafts.claimed + drafts.active, "/drafts", { status: "claimed" })}
-${step("signed", drafts.active, "/drafts", { status: "active" })}
+${step("signed", drafts.active, "/drafts", { status: "active" })}`
+}
 ${step("active", customers_active, "/customers", { active: "yes" })}
 </ol></section>`;
 }
@@ -210,10 +252,12 @@ ${tiles([
 }
 
 /** Each thing with where it is dealt with; that there is nothing is said too. */
-function attentionTo(frame: PortalFrame, attention: Attention): Html {
+function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boolean): Html {
   const words = WORDS[frame.locale].start;
   const { drafts, customers, webhooks, invoices_need } = attention;
   const count = (value: number) => inNumbers(frame, value);
+  // the accounts of its clients are in the list too, and counted on their own
+  const brought = has_accounts ? { by: "brought" } : {};
   const counted = (value: number, text: (count: string, one: boolean) => string, page: string, query = {}) =>
     value === 0 ? [] : [{ text: text(count(value), value === 1), href: frame.to(page, query) }];
   const lines = [
@@ -221,14 +265,20 @@ function attentionTo(frame: PortalFrame, attention: Attention): Html {
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
     ...counted(drafts.expiring, words.attention.expiring, "/drafts", { needs: "expiring" }),
-    ...counted(customers?.rejected ?? 0, words.attention.rejected, "/customers", { registration: "afgekeurd" }),
-    ...counted(customers?.mail ?? 0, words.attention.customer_mail, "/customers", { mail: "failed" }),
-    ...counted(customers?.without_charger ?? 0, words.attention.without_charger, "/customers", { charger: "without" }),
-    ...counted(customers?.without_mid ?? 0, words.attention.without_mid, "/customers", { charger: "without_mid" }),
+    ...counted(customers?.rejected ?? 0, words.attention.rejected, "/customers", {
+      registration: "afgekeurd",
+    }),
+    ...counted(customers?.mail ?? 0, words.attention.customer_mail, "/customers", { mail: "failed", ...brought }),
+    ...counted(customers?.without_charger ?? 0, words.attention.without_charger, "/customers", {
+      charger: "without",
+    }),
+    ...counted(customers?.without_mid ?? 0, words.attention.without_mid, "/customers", {
+      charger: "without_mid",
+    }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
     ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
-    ...counted(attention.mail_failed, words.attention.account_mail, "/settings/webhooks"),
+    ...counted(attention.mail_failed, words.attention.account_mail, "/customers", { by: "api", mail: "failed" }),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
     ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
     ...(attention.cap_left <= attention.cap / 10

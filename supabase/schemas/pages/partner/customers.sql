@@ -55,8 +55,8 @@ begin
        order by h.user_id, h.created_at desc, h.id
     ), customers as (
       -- the oldest account, and its connection with a signed mandate, or else its oldest connection
-      select distinct on (k.created_at, k.user_id) k.*, b.type, s.full_name, s.email, s.phone,
-             s.mail_failed_at, s.mail_failed_reason,
+      (select distinct on (k.created_at, k.user_id) k.created_at, k.user_id, k.external_ref, k.attached_month, k.source,
+             b.type, s.full_name, s.email, s.phone, s.mail_failed_at, s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
@@ -69,7 +69,31 @@ begin
         left join core.locations l on l.partner_id = people_tenant and l.id = c.location_id
         left join charger h on h.user_id = k.user_id
        order by k.created_at desc, k.user_id desc, b.created_at, b.id, c.mandate_status = 'signed' desc, c.created_at,
-           c.connection_id
+           c.connection_id)
+      union all
+      -- accounts of its clients, which are its own customers
+      (select distinct on (a.created_at, a.id) a.created_at, a.id, a.cpo_external_ref,
+             date_trunc('month', private.dutch_day(a.created_at))::date, 'cpo_api', a.type,
+             coalesce(a.display_name, a.company ->> 'name', s.full_name), s.email, s.phone, s.mail_failed_at,
+             s.mail_failed_reason,
+             l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
+                 c.mandate_status,
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true
+        from core.accounts a
+        left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
+        left join core.connection_mandates c on c.partner_id = a.partner_id and c.account_id = a.id
+            and c.status = 'active'
+        left join core.locations l on l.partner_id = a.partner_id and l.id = c.location_id
+        left join lateral (
+          select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
+            from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
+           where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
+       where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
+         and (looks_for ->> 'text' is null
+              or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,
+                                      private.phone_end(s.phone)) @@ words
+              or starts_with(lower(a.cpo_external_ref), lower(looks_for ->> 'text')))
+       order by a.created_at desc, a.id desc, c.mandate_status = 'signed' desc, c.created_at, c.connection_id)
     ), found as (
       select k.*, case when query ? 'limit' then count(*) over () end as found from customers k
        -- by nothing that the row does not show
@@ -83,7 +107,7 @@ begin
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
-         and (looks_for ->> 'text' is null
+         and (looks_for ->> 'text' is null or k.source = 'cpo_api'
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
        order by k.created_at desc, k.user_id desc limit (query ->> 'limit')::int
@@ -93,7 +117,8 @@ begin
                                order by k.created_at desc, k.user_id desc), '[]') as customers
       from found k
       cross join lateral (
-        select private.customer_ref(k.user_id, key) as customer_ref,
+        select case when k.source = 'cpo_api' then k.user_id::text else private.customer_ref(k.user_id, key) end
+                 as customer_ref,
                -- what the partner typed itself may name the person, so an application does not get to see it
                case when disclosing then k.external_ref end as external_ref,
                coalesce(k.mandate_status = 'signed', false) as is_active, coalesce(k.type, 'particulier') as type) r
@@ -116,8 +141,9 @@ begin
 end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
-  'included. Or {ids, for, limit, key}: the first of these people that match {text, city, is_active, source, charger, '
-  'registration, mail}, to {found, customers}; found counts all that match. Definer, because people own what they '
+  'included. Or {ids, for, limit, key}: the first that match {text, city, is_active, source, charger, registration, '
+  'mail} of these people and accounts of its clients, to {found, customers}; found counts all that match. An account '
+  'has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
   'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
   'partner itself uploaded or invited.';
 

@@ -11,37 +11,42 @@ as $$
    group by k.status, k.place
 $$;
 
--- Counts a partner's customers and drafts, from the month each was attached. Only definers call it: people own what
--- they have in the people's tenant.
-create function private.count_dashboard(partner uuid) returns json
+-- Counts the customers whom a partner brought, from the month each was attached, and its drafts. Or, of_clients, the
+-- accounts of its CPO clients. Only definers call it: people own what they have in the people's tenant.
+create function private.count_dashboard(partner uuid, of_clients boolean default false) returns json
 language plpgsql stable
 as $$
 declare
-  people_tenant constant uuid := private.people_tenant();
+  tenant constant uuid := case when of_clients then partner else private.people_tenant() end;
   today constant date := private.today();
 begin
   return (
-    -- a connection with each of its mandates, newest first, so that all months are joined once
-    with connection as (
-      select k.user_id, k.attached_month, c.id, m.valid_from, m.covered_until,
+    with holder as (
+      select k.user_id as id, k.attached_month, a.id as account_id
+        from core.attributions k
+        join core.accounts a on a.partner_id = tenant and a.user_id = k.user_id
+       where not of_clients and k.partner_id = count_dashboard.partner
+      union all
+      select a.id, '-infinity', a.id from core.accounts a where of_clients and a.partner_id = tenant
+    ), connection as (
+      -- a connection with each of its mandates, newest first, so that all months are joined once
+      select k.id as holder, k.attached_month, c.id, m.valid_from, m.covered_until,
           m.fee_pct * m.partner_share_pct as agreed,
              c.status = 'active' and m.status = 'signed' and today between m.valid_from and m.valid_until as holds,
              row_number() over mandates = 1 as is_first,
              -- where two mandates cover a month, the mandate signed last counts
              range_agg(daterange(m.valid_from, m.covered_until, '[]')) filter (where m.covered_until >= m.valid_from)
                over (mandates rows between unbounded preceding and 1 preceding) as covered_by_newer
-        from core.attributions k
-        join core.accounts a on a.partner_id = people_tenant and a.user_id = k.user_id
-        join core.connections c on c.partner_id = people_tenant and c.account_id = a.id
-        left join core.mandates m on m.partner_id = people_tenant and m.connection_id = c.id and m.status <> 'declined'
-       where k.partner_id = count_dashboard.partner
+        from holder k
+        join core.connections c on c.partner_id = tenant and c.account_id = k.account_id
+        left join core.mandates m on m.partner_id = tenant and m.connection_id = c.id and m.status <> 'declined'
       window mandates as (partition by c.id order by m.signed_at desc, m.id)
     ), delivered as (
       select d.period, c.is_first, d.locked, v.covers, case when v.covers and not d.locked then c.agreed end as agreed,
              sum(d.total_kwh) as kwh, sum(coalesce(d.accepted_kwh, d.total_kwh)) as accepted_kwh,
                  count(*) filter (where d.total_kwh > 0) as charged
         from connection c
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = c.id
             and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
        cross join lateral (
          select coalesce(d.period between c.valid_from and c.covered_until
@@ -52,16 +57,16 @@ begin
       select r.period, sum(coalesce(d.accepted_kwh, d.total_kwh) * r.fee_pct * r.partner_share_pct) as agreed_kwh
         from core.booking_rows r
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = r.connection_id
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = r.connection_id
             and d.period = r.period and d.locked
-       where r.partner_id = people_tenant and r.live and r.share_partner_id = count_dashboard.partner
+       where r.partner_id = tenant and r.live and r.share_partner_id = count_dashboard.partner
        group by r.period
     ), several as (
       -- who charged at two connections in a month is one customer
-      select d.period, count(*) - count(distinct c.user_id) as too_many
-        from (select k.user_id from connection k where k.is_first group by k.user_id having count(*) > 1) k
-        join connection c on c.user_id = k.user_id and c.is_first
-        join core.delivered_months d on d.partner_id = people_tenant and d.connection_id = c.id
+      select d.period, count(*) - count(distinct c.holder) as too_many
+        from (select k.holder from connection k where k.is_first group by k.holder having count(*) > 1) k
+        join connection c on c.holder = k.holder and c.is_first
+        join core.delivered_months d on d.partner_id = tenant and d.connection_id = c.id
             and d.period >= c.attached_month and (d.status = 'staged' or d.locked)
              and d.total_kwh > 0
        group by d.period
@@ -81,19 +86,22 @@ begin
     ), sold as (
       select coalesce(sum(a.ere * a.fee_pct * a.partner_share_pct), 0) as ere
         from core.allocations a
-        join core.booking_rows r on r.partner_id = people_tenant and r.id = a.row_id and r.live
+        join core.booking_rows r on r.partner_id = tenant and r.id = a.row_id and r.live
         join connection c on c.id = r.connection_id and c.is_first and r.period >= c.attached_month
-       where a.partner_id = people_tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
+       where a.partner_id = tenant and a.share_partner_id = count_dashboard.partner and a.reversal_id is null
     )
     select json_build_object(
       'as_of', private.iso(private.now()),
-      'customers_total', (select count(*) from core.attributions k where k.partner_id = count_dashboard.partner),
-      'customers_active', (select count(distinct c.user_id) from connection c where c.holds),
-      'drafts', (select json_object_agg(d.status, d.drafts order by d.place)
-                 from private.drafts_by_status(count_dashboard.partner) d),
-      'chargers_total', (select count(*) from core.attributions k join core.chargers h on h.partner_id = people_tenant
+      'customers_total', case when of_clients then private.accounts_made(tenant, null, null) else (
+        select count(*) from core.attributions k where k.partner_id = count_dashboard.partner) end,
+      'customers_active', (select count(distinct c.holder) from connection c where c.holds),
+      'drafts', case when not of_clients then (select json_object_agg(d.status, d.drafts order by d.place)
+                                               from private.drafts_by_status(count_dashboard.partner) d) end,
+      'chargers_total', case when of_clients then (
+        select count(*) from core.chargers h where h.partner_id = tenant and h.status = 'active')
+        else (select count(*) from core.attributions k join core.chargers h on h.partner_id = tenant
                          and h.user_id = k.user_id and h.status = 'active'
-                          where k.partner_id = count_dashboard.partner),
+                          where k.partner_id = count_dashboard.partner) end,
       'kwh_total', (select round(coalesce(sum(m.kwh), 0), 2) from month m),
       'kwh_this_month', (select round(coalesce(sum(m.kwh), 0), 2) from month m
                          where m.period = date_trunc('month', today)),
@@ -101,7 +109,7 @@ begin
       -- the partner's part, by percentages, of what is not sold yet
       'partner_share_estimated_eur',
           (select trunc(greatest(coalesce(sum(m.agreed_ere), 0) - (select s.ere from sold s), 0) / 10000
-                                                   * coalesce(private.last_price(people_tenant), 0), 2) from month m),
+                                                   * coalesce(private.last_price(tenant), 0), 2) from month m),
       'months', (select coalesce(json_agg(json_build_object('month', to_char(m.period, 'YYYY-MM'),
                                                             'kwh', round(m.kwh, 2), 'ere_credits', round(m.ere, 2),
                                                             'active_customers', m.active) order by m.period desc), '[]')
@@ -127,12 +135,14 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
--- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, and what
--- its newest customers need.
-create function private.count_partner(partner core.partners, out figures json, out payouts json, out needs json)
+-- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the same
+-- figures of the accounts of its clients, and what its newest customers need.
+create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
+                                      out needs json)
 language sql stable
 as $$
-  select private.count_dashboard(partner.id), private.partner_payouts(partner.id),
+  select private.count_dashboard(partner.id), private.count_dashboard(partner.id, true),
+         private.partner_payouts(partner.id),
          private.customers_in_need(partner, true, null)
 $$;
 
@@ -149,13 +159,13 @@ begin
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
     begin
-      select c.figures, c.payouts, c.needs into last.figures, last.payouts, last.needs
+      select c.figures, c.accounts, c.payouts, c.needs into last.figures, last.accounts, last.payouts, last.needs
         from private.count_partner(partner) c;
     exception when query_canceled then perform private.kick();  -- out of time: the worker counts
     end;
-    insert into core.dashboards (partner_id, as_of, figures, payouts, needs)
+    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
       values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
-              last.payouts, last.needs)
+              last.accounts, last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -199,7 +209,7 @@ begin
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
   update core.dashboards d
      set as_of = private.now(), failed_at = null,
-         (figures, payouts, needs) = (select c.figures, c.payouts, c.needs
+         (figures, accounts, payouts, needs) = (select c.figures, c.accounts, c.payouts, c.needs
                                         from core.partners p cross join lateral private.count_partner(p) c
                                        where p.id = d.partner_id)
    where d.partner_id = recount_dashboard.partner_id;

@@ -32,27 +32,35 @@ declare
 begin
   -- of most customers only what is counted is read: their whole rows took four times as long
   with newest as (
-    select a.user_id, disclosing and a.source in ('partner_upload', 'partner_invite') as is_disclosed
-      from core.attributions a where a.partner_id = partner.id
-     order by a.created_at desc, a.user_id desc limit private.customers_examined()
+    select i.id, t.user_id is null as is_account,
+           disclosing and coalesce(t.source in ('partner_upload', 'partner_invite'), true) as is_disclosed
+      from unnest(private.customer_candidates(partner.id, '{}', null, private.customers_examined())) i (id)
+      left join core.attributions t on t.partner_id = partner.id and t.user_id = i.id
   )
   select count(*) as examined,
-         count(*) filter (where h.user_id is null) as without_charger,
-         count(*) filter (where h.user_id is not null and h.mid_eligible is not true) as without_mid,
-         coalesce(array_agg(n.user_id) filter (where n.is_disclosed and exists (
+         count(*) filter (where h.id is null) as without_charger,
+         count(*) filter (where h.id is not null and h.mid_eligible is not true) as without_mid,
+         coalesce(array_agg(n.id) filter (where n.is_disclosed and (exists (
            select from core.accounts b
              join core.connections c on c.partner_id = b.partner_id and c.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and c.status = 'active'
-                and c.registration_status = 'afgekeurd')), '{}') as rejected,
-         count(*) filter (where n.is_disclosed and exists (
+            where b.partner_id = people_tenant and b.user_id = n.id and c.status = 'active'
+                and c.registration_status = 'afgekeurd')
+           or n.is_account and exists (
+           select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
+              and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
-            where b.partner_id = people_tenant and b.user_id = n.user_id and s.mail_failed_at is not null)) as mail
+            where b.partner_id = people_tenant and b.user_id = n.id and s.mail_failed_at is not null)) as mail
     into needs
     from newest n
-    left join lateral (select h.user_id, h.mid_eligible from core.chargers h
-                        where h.partner_id = people_tenant and h.user_id = n.user_id and h.status = 'active'
-                        order by h.created_at desc, h.id limit 1) h on true;
+    left join lateral (
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where not n.is_account and h.partner_id = people_tenant and h.user_id = n.id and h.status = 'active'
+      union all
+      select h.id, h.mid_eligible, h.created_at from core.chargers h
+       where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
+      order by created_at desc, id limit 1) h on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
@@ -63,29 +71,21 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers lack what, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. all: there are no others. Definer, because people own what they have in the people''s '
+  'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
+  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
+  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
   'tenant. It discloses counts.';
 
--- How many customers a partner won in this month, or in a year, and in the one before: {won, won_before}, each counted
--- up to 10,000. The index attributions_by_month has them.
-create function private.customers_won(year int) returns json
-language plpgsql stable
+-- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
+-- 10,000 (the index attributions_by_month has them), and accounts of its clients.
+create function private.customers_won(began date, ended date) returns bigint
+language sql stable
 as $$
-declare
-  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
-  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
-  before constant date    := (began - span)::date;
-  ended constant date     := (began + span)::date;
-begin
-  return json_build_object(
-    'won', (select count(*) from (select from core.attributions a
-                                   where a.partner_id = private.partner_id() and a.attached_month >= began
-                                       and a.attached_month < ended limit 10000) a),
-    'won_before', (select count(*) from (select from core.attributions a
-                                          where a.partner_id = private.partner_id() and a.attached_month >= before
-                                              and a.attached_month < began limit 10000) a));
-end $$;
+  select (select count(*) from (select from core.attributions a
+                                 where a.partner_id = private.partner_id() and a.attached_month >= began
+                                     and a.attached_month < ended limit 10000) a)
+       + private.accounts_made(private.partner_id(), began, ended)
+$$;
 
 create function private.has_own_pages(person uuid) returns boolean
 language sql stable security definer
@@ -114,6 +114,9 @@ declare
   figures json;
   many    boolean;
   last    core.dashboards;
+  year  constant int      := (query ->> 'year')::int;
+  began constant date     := coalesce(make_date(year, 1, 1), date_trunc('month', private.today())::date);
+  span  constant interval := case when year is null then interval '1 month' else interval '1 year' end;
 begin
   perform private.act_as(caller, 'partner');
   partner := private.own_partner();
@@ -125,9 +128,12 @@ begin
     'own_pages', private.has_own_pages(private.manager_id()),
     -- of the same count as the payouts
     'figures', case when many then last.figures else figures end,
-    'period', private.customers_won((query ->> 'year')::int),
+    'accounts', case when many then last.accounts else private.count_dashboard(partner.id, true) end,
+    'period', json_build_object('won', private.customers_won(began, (began + span)::date),
+                                'won_before', private.customers_won((began - span)::date, began)),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
+                               'accounts_price_per_ere_eur', private.last_price(partner.id),
                                'iban_last4', partner.iban_last4),
     'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
     'coming_eur', private.partner_coming(partner.id),
@@ -148,8 +154,9 @@ begin
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
 end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
-  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, period, terms, payouts, '
-  'coming_eur, attention}, figures as GET /partner/dashboard and payouts as GET /partner/payouts. These and the '
+  'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, accounts, period, terms, '
+  'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
+  'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
   'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '

@@ -14,7 +14,7 @@ import { rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Customer, Customers } from "./model.ts";
-import { CHARGERS, type CustomerQuery, MAIL, REGISTRATIONS, SOURCES } from "./query.ts";
+import { BY, CHARGERS, type CustomerQuery, MAIL, REGISTRATIONS, SOURCES } from "./query.ts";
 
 /** The months that may be chosen: a customer stays for years. */
 const MONTHS = 60;
@@ -57,13 +57,14 @@ ${customers.length === 0 && !more_after ? "" : html`<p class="save"><a class="li
 
 /** How many there are, and which of them are shown. What is looked for is counted as far as it was searched. */
 function whereIn(frame: PortalFrame, { customers, counted, found, searched_all }: Customers, shown: number): Html {
-  const { total, before } = counted ?? { total: shown + found, before: shown };
-  const all = counted || searched_all ? total : WORDS[frame.locale].customers.at_least(inNumbers(frame, total));
-  return html`<p class="quiet found-line" role="status">${rangeOf(frame, before, customers.length, all)}</p>`;
+  const total = counted ?? shown + found;
+  const all =
+    counted !== null || searched_all ? total : WORDS[frame.locale].customers.at_least(inNumbers(frame, total));
+  return html`<p class="quiet found-line" role="status">${rangeOf(frame, shown, customers.length, all)}</p>`;
 }
 
 /** Chips that choose at once, a field to look for somebody, and further choices. */
-function filters(frame: PortalFrame, asked: CustomerQuery, { counted }: Customers, now: Date): Html {
+function filters(frame: PortalFrame, asked: CustomerQuery, { counted, kinds }: Customers, now: Date): Html {
   const words = WORDS[frame.locale].customers;
   const { q, ...others } = asked;
   const choice = (id: keyof CustomerQuery, label: string, options: { value: string; label: string }[]) =>
@@ -73,23 +74,25 @@ function filters(frame: PortalFrame, asked: CustomerQuery, { counted }: Customer
   const choose = (chosen: CustomerQuery, label: string) => ({
     href: frame.to("/customers", { ...(q ? { q } : {}), ...chosen }),
     label,
-    on: JSON.stringify(chosen) === JSON.stringify(others),
+    on: inOrder(chosen) === inOrder(others),
   });
+  const by = asked.by ? { by: asked.by } : {};
   const all = choose({}, words.all);
   return html`<div class="top">${chipLinks(
     words.status,
     [
-      all.on && !q && counted ? { ...all, count: inNumbers(frame, counted.total) } : all,
-      choose({ charger: "without" }, words.chargers.without),
-      choose({ charger: "without_mid" }, words.no_mid),
-      choose({ registration: "afgekeurd" }, words.registrations.afgekeurd),
-      choose({ active: "no" }, words.not_signed),
+      all.on && !q && counted !== null ? { ...all, count: inNumbers(frame, counted) } : all,
+      ...(kinds.brought && kinds.api ? BY.map((by) => ({ ...choose({ by }, words.by[by]), on: by === asked.by })) : []),
+      choose({ ...by, charger: "without" }, words.chargers.without),
+      choose({ ...by, charger: "without_mid" }, words.no_mid),
+      choose({ ...by, registration: "afgekeurd" }, words.registrations.afgekeurd),
+      choose({ ...by, active: "no" }, words.not_signed),
     ],
     "chips",
   )}
 ${filterBar({
   action: frame.to("/customers").split("?")[0] ?? "",
-  kept: { lang: frame.locale },
+  kept: { lang: frame.locale, by: asked.by },
   label: words.search,
   hint: words.search_hint,
   value: q ?? "",
@@ -111,11 +114,14 @@ ${choice("month", words.month, monthsOf(frame, asked.month, now))}
 })}</div>`;
 }
 
+const inOrder = (query: CustomerQuery): string => JSON.stringify(Object.entries(query).sort());
+
 /** Whether one of the chips says it all. */
-const isChip = ({ charger, registration, active, ...others }: CustomerQuery): boolean =>
-  Object.keys(others).length === 0 &&
-  [charger && charger !== "with", registration === "afgekeurd", active === "no"].filter(Boolean).length === 1 &&
-  [charger, registration, active].filter(Boolean).length === 1;
+function isChip({ charger, registration, active, by, ...others }: CustomerQuery): boolean {
+  const chosen = [charger, registration, active].filter(Boolean).length;
+  const chips = [charger && charger !== "with", registration === "afgekeurd", active === "no"].filter(Boolean).length;
+  return Object.keys(others).length === 0 && chosen <= 1 && chips === chosen;
+}
 
 function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { value: string; label: string }[] {
   const [year, month] = dayOf(now.toISOString()).split("-").map(Number);

@@ -1,28 +1,35 @@
 import { AttributedCustomer } from "#shared/endpoints/responses/customer.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
+import { checklist } from "#shared/values/gates.ts";
 import { DraftStatus } from "../drafts/model.ts";
 import { Who } from "../model.ts";
 
 /** What the api functions of pages/partner/portal_customers.sql answer. */
 
-export type Customer = z.output<typeof AttributedCustomer>;
+/** Somebody whom the partner brought, or an account of its CPO client, whose customer_ref is its account_id. */
+const ListedCustomer = AttributedCustomer.extend({
+  source: z.enum([...AttributedCustomer.shape.source.options, "cpo_api"]),
+});
+export type Customer = z.output<typeof ListedCustomer>;
 
 const Customers = z.object({
   who: Who,
-  /** Of all customers, or of those of a month; null where something else is looked for. */
-  counted: z.object({ total: z.number(), before: z.number() }).nullable(),
+  /** All, or those of a month or kind; null where something else is looked for. */
+  counted: z.number().nullable(),
+  /** Of which kinds there are any. */
+  kinds: z.object({ brought: z.boolean(), api: z.boolean() }),
   /** Customers on this page and the pages after it, as far as we searched. */
   found: z.number(),
   searched_all: z.boolean(),
-  customers: z.array(AttributedCustomer),
+  customers: z.array(ListedCustomer),
   more_after: z.string().nullable(),
 });
 export type Customers = z.output<typeof Customers>;
 
 const OneCustomer = z.object({
   who: Who,
-  customer: AttributedCustomer,
+  customer: ListedCustomer,
   draft: z
     .object({
       draft_id: z.string(),
@@ -30,6 +37,23 @@ const OneCustomer = z.object({
       created_at: z.string(),
       invited_at: z.string().nullable(),
       claimed_at: z.string().nullable(),
+    })
+    .nullable(),
+  /** Of an account of a CPO client; its newest months, each with the request or the file that brought it. */
+  account: z
+    .object({
+      client: z.object({ id: z.string(), name: z.string() }),
+      checklist: checklist(),
+      months: z.array(
+        z.object({
+          period: z.string(),
+          total_kwh: z.number(),
+          status: z.enum(["staged", "outside_mandate", "submitted", "registered", "rejected"]),
+          received_at: z.string(),
+          request_id: z.string().nullable(),
+          file: z.string().nullable(),
+        }),
+      ),
     })
     .nullable(),
 });

@@ -9,6 +9,8 @@ export type CustomerQuery = {
   source?: string;
   charger?: string;
   mail?: "failed";
+  /** Whom the partner brought, or the accounts of its CPO clients. */
+  by?: "brought" | "api";
   registration?: string;
   /** As 2026-03. */
   month?: string;
@@ -25,6 +27,7 @@ export const SOURCES = [
 export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
 const ACTIVE = ["yes", "no"] as const;
+export const BY = ["brought", "api"] as const;
 export const MAIL = ["failed"] as const;
 
 export function askedOf({ c }: PortalRequest): CustomerQuery {
@@ -36,6 +39,7 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
     active: one("active", ACTIVE),
     source: one("source", SOURCES),
     charger: one("charger", CHARGERS),
+    by: one("by", BY),
     mail: one("mail", MAIL),
     registration: one("registration", REGISTRATIONS),
     month,
@@ -44,6 +48,8 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
 
 /** What api.read_portal_customers looks for. */
 export const lookedFor = ({ q, active, month, ...rest }: CustomerQuery) => ({
+  // only who was brought has a source
+  ...(rest.source ? { by: "brought" } : {}),
   ...rest,
   text: q,
   is_active: active && active === "yes",

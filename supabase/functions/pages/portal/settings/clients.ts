@@ -164,7 +164,7 @@ function accountsTable(frame: PortalFrame, accounts: OneClient["accounts"]): Htm
     words.table,
     [words.account, words.needs, words.latest].map((name) => ({ name, text: true })),
     accounts.map((each) => [
-      html`${each.name ?? "–"}${each.reference ? html`<small>${each.reference}</small>` : ""}`,
+      html`<a class="link" href="${frame.to(`/customers/${each.account_id}`)}">${each.name ?? each.account_id}</a>${each.reference ? html`<small>${each.reference}</small>` : ""}`,
       needs(each),
       each.latest
         ? html`${longMonth(`${each.latest.period}-01`, frame.words)}<small>${inNumbers(frame, each.latest.total_kwh, 1)} kWh</small>`
