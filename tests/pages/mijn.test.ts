@@ -432,6 +432,37 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
   });
 
+  test("one keeps the identity that it has; another person may have the same one, but nobody has it twice", async () => {
+    const identity = "NL*ABC*E 00001:a";
+    const add = async (person: Parameters<typeof browserOf>[1], typed: string, more: object = {}) => {
+      const ask = await browserOf(world, person);
+      const form = { name: "Oprit", ocpp_identity: typed, ...(await formOn(ask, "/chargers")), ...more };
+      const send = () => ask(mijn(world, "/chargers?lang=nl"), { form });
+      return { send, added: await send() };
+    };
+    const [mine, theirs] = [await add(other, ` ${identity} `), await add(paid, identity)];
+    for (const { added, send } of [mine, theirs]) {
+      expect(added.text).toContain(`/${encodeURIComponent(identity)}<`);
+      expect(added.text).toContain(`<code data-copy>${identity}</code>`);
+      const address = /\?auth=[0-9a-f]{40}</.exec(added.text)?.[0] ?? "";
+      expect((await send()).text, "a second click").toContain(address || "?");
+    }
+    const count = "select count(*)::int as n from core.chargers where ocpp_identity = $1 and status = 'active'";
+    expect(await world.row(count, identity)).toEqual({ n: 2 });
+    const { added: twice } = await add(other, identity);
+    expect(twice.text).toContain("U heeft al een laadpaal met deze identiteit");
+    expect(twice.text, "what was typed stays").toContain(`value="${identity}"`);
+    for (const wrong of ["a/b", "..", "5d1c0a9e4f7b2836d1c0a9e4f7b2836d5e4f7b28", "x".repeat(65), "é"]) {
+      const { added } = await add(other, wrong);
+      expect([wrong, added.text.includes("Vul hoogstens 64 letters")]).toEqual([wrong, true]);
+    }
+    expect(await world.row(count, identity)).toEqual({ n: 2 });
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = now() where ocpp_identity = $1",
+      identity,
+    );
+  });
+
   test("a charger that does not connect by itself says when its last kWh came, and from where", async () => {
     const { text } = await (await browserOf(world, paid))(mijn(world, "/chargers?lang=nl"));
     expect(text).not.toContain("niet verbonden");

@@ -56,6 +56,7 @@ ${
 <form method="post" action="${frame.to("/chargers")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
+${textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
     : ""

@@ -449,6 +449,8 @@ export const en: MijnWords = {
     ],
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
+    own_identity: "Identity (optional)",
+    own_identity_hint: "Does your charger have one already? Then enter it here. Otherwise we make one.",
     submit: "Create address and password",
     new_title: "Enter this in your charger",
     new_once: "Write the password down now. We show it only once.",
@@ -483,6 +485,8 @@ export const en: MijnWords = {
     errors: {
       name: "Enter a name of at most 100 characters",
       limit: "You already have 10 chargers. Remove one first",
+      identity: "Enter at most 64 letters, digits, spaces or signs such as - _ * :, and no password",
+      identity_taken: "You already have a charger with this identity",
       model: "Choose make and model",
       serial: "Enter the serial number",
       claimed: "This charger has already been registered. Check the serial number",

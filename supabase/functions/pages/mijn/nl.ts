@@ -460,6 +460,8 @@ export const nl = {
     ],
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
+    own_identity: "Identiteit (niet verplicht)",
+    own_identity_hint: "Heeft uw laadpaal er al een? Vul die dan hier in. Anders maken wij er een.",
     submit: "Maak adres en wachtwoord",
     new_title: "Vul dit in uw laadpaal in",
     new_once: "Schrijf het wachtwoord nu op. Wij laten het maar één keer zien.",
@@ -494,6 +496,8 @@ export const nl = {
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
+      identity: "Vul hoogstens 64 letters, cijfers, spaties of tekens als - _ * : in, en geen wachtwoord",
+      identity_taken: "U heeft al een laadpaal met deze identiteit",
       model: "Kies merk en model",
       serial: "Vul het serienummer in",
       claimed: "Deze laadpaal is al door iemand aangemeld. Controleer het serienummer",
