@@ -488,10 +488,11 @@ export const nl = {
       chosen: "Merk en model zijn bewaard.",
       numbered: "Het serienummer is bewaard.",
     },
-    only_address: "Is er alleen een veld voor het adres? Vul dan dit in",
+    only_address: "Er is alleen een veld voor het adres",
+    only_address_means: "Vul dan dit in:",
     mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
-      "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
+      "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Elke laadpaal heeft een eigen adres. Herstart de laadpaal daarna één keer: dan meldt hij merk en model. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
     mirror_address: "Adres voor een kopie",
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
