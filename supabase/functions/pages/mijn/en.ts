@@ -15,6 +15,7 @@ export const en: MijnWords = {
     none: "Nothing was charged in this year.",
     month: "Month",
     kwh: "kWh",
+    session: "Session",
     sessions: "Sessions",
     ere: "ERE",
     total: "Total",

@@ -15,6 +15,7 @@ export const nl = {
     none: "Er is in dit jaar niets geladen.",
     month: "Maand",
     kwh: "kWh",
+    session: "Laadbeurt",
     sessions: "Laadbeurten",
     ere: "ERE",
     total: "Totaal",
