@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashPassword } from "#local/auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
-import { MID_CHARGER } from "../harness/chargers.ts";
+import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -205,7 +205,7 @@ describe("contract §6 a person's own pages", () => {
   test("what was charged before there were ERE is said to be too early, not outside the mandate", async () => {
     await world.row(
       `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, status, source, received_at)
-       select partner_id, id, owner_id, '2025-12-01', 40, 1, 'outside_mandate', 'test', now() from core.connections where account_id = $1 limit 1 returning period`,
+       select partner_id, id, owner_id, '2025-12-01', 40, 3, 'outside_mandate', 'test', now() from core.connections where account_id = $1 limit 1 returning period`,
       paid.account_id,
     );
     const { text } = await (await browserOf(world, paid))(mijn(world, "/charging?year=2025"));
@@ -213,7 +213,13 @@ describe("contract §6 a person's own pages", () => {
       "Er telt voor 2025 niets mee",
     );
     expect(text).toContain("Van december 2025 telt 40 kWh niet mee. ERE zijn er vanaf januari 2026.");
-    expect(text).toContain("40 kWh, 1 laadbeurt, ");
+  });
+
+  test("a month of one session says so", async () => {
+    const person = await world.addUser();
+    const times = { started_at: "2026-05-10T10:00:00Z", ended_at: "2026-05-10T11:00:00Z" };
+    await ingest(world, { charger_id: await addCharger(world, person), external_id: "1", ...times, wh: 8_000 });
+    expect((await (await browserOf(world, person))(mijn(world, "/charging"))).text).toContain("8 kWh, 1 laadbeurt, ");
   });
 
   test("documents are the person's own: another's are not found, whatever the path says", async () => {

@@ -15,7 +15,7 @@ export const en: MijnWords = {
     none: "Nothing was charged in this year.",
     month: "Month",
     kwh: "kWh",
-    session: "Session",
+    of_sessions: (count) => (count === 1 ? "session" : "sessions"),
     sessions: "Sessions",
     ere: "ERE",
     total: "Total",
