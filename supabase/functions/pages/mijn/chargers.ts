@@ -36,7 +36,7 @@ ${
 <div><dt>${words.identity}</dt><dd>${secretBox(typed.get("identity"))}</dd></div>
 <div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
 </dl>
-<details><summary>${words.only_address}</summary><p>${words.only_address_means} ${secretBox(`${typed.get("address")}?auth=${password}`)}</p></details>
+<details><summary>${words.only_address}</summary><p>${secretBox(`${typed.get("address")}?auth=${password}`)}</p></details>
 ${listening(frame, chargers, typed)}
 <h3>${words.mirror}</h3><p>${words.mirror_means}</p>
 <dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(typed.get("mirror_once"))}</dd></div></dl></div>`

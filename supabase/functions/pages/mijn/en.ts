@@ -478,8 +478,7 @@ export const en: MijnWords = {
       chosen: "Make and model have been saved.",
       numbered: "The serial number has been saved.",
     },
-    only_address: "There is only a field for the address",
-    only_address_means: "Then enter this:",
+    only_address: "Is there only a field for the address? Then enter this",
     mirror: "Does your charger already have another back office?",
     mirror_means:
       "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. Each charger has an address of its own. Then restart the charger once: it tells us make and model. We show this address only once: whoever has it can send us readings.",

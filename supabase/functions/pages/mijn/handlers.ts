@@ -140,8 +140,19 @@ const showChargers = withLogin(async (request) => {
 /** The secret in the address of a mirror, made by the same form as the password. */
 const mirrorSecretOf = (request: MijnRequest) => (request.secretOf("mirror") ?? "").slice(-40);
 
-/** When this is, to the second: what a charger says since then, it says with the new password. */
-const secondOf = (request: MijnRequest) => `${request.environment.now().toISOString().slice(0, 19)}Z`;
+/** Shown once. What a charger says since this second, it says with the new password. */
+const tellCredentials = (
+  request: MijnRequest,
+  gateway: string,
+  { identity, password, mirror }: Record<"identity" | "password" | "mirror", string>,
+) =>
+  request.told("/chargers", "added", {
+    address: `${gateway}/${encodeURIComponent(identity)}`,
+    identity,
+    password_once: password,
+    since: `${request.environment.now().toISOString().slice(0, 19)}Z`,
+    mirror_once: `${gateway}/m/${mirror}`,
+  });
 
 /** An OCPP charger: the form makes the password, and the identity of a charger without one. A second click shows the same. */
 const addCharger = withLogin(async (request) => {
@@ -175,13 +186,7 @@ const addCharger = withLogin(async (request) => {
       "/chargers",
       refused.code === "charger_limit_reached" ? { name: words.limit } : { ocpp_identity: words.identity_taken },
     );
-  return request.told("/chargers", "added", {
-    address: `${gateway}/${encodeURIComponent(identity)}`,
-    identity,
-    password_once: password,
-    since: secondOf(request),
-    mirror_once: `${gateway}/m/${mirror}`,
-  });
+  return tellCredentials(request, gateway, { identity, password, mirror });
 });
 
 /** A new password, made by the form as well. The shortest, if the charger takes no longer one. */
@@ -200,13 +205,7 @@ const renewChargerPassword = withLogin(async (request) => {
   const { answer, refused } = await request.attempt(renewing, ["charger_not_found"]);
   if (refused) return request.unknown();
   const { identity } = answer;
-  return request.told("/chargers", "added", {
-    address: `${gateway}/${encodeURIComponent(identity)}`,
-    identity,
-    password_once: password,
-    since: secondOf(request),
-    mirror_once: `${gateway}/m/${mirror}`,
-  });
+  return tellCredentials(request, gateway, { identity, password, mirror });
 });
 
 /** What a charger is that did not tell it. */

@@ -489,8 +489,7 @@ export const nl = {
       chosen: "Merk en model zijn bewaard.",
       numbered: "Het serienummer is bewaard.",
     },
-    only_address: "Er is alleen een veld voor het adres",
-    only_address_means: "Vul dan dit in:",
+    only_address: "Is er alleen een veld voor het adres? Vul dan dit in",
     mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
       "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Elke laadpaal heeft een eigen adres. Herstart de laadpaal daarna één keer: dan meldt hij merk en model. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
@@ -539,7 +538,7 @@ export const nl = {
       charger: "Laadpaal",
       app: "App met toegang",
       token: "Token",
-      of_sessions: (count: number) => (count === 1 ? "laadbeurt" : "laadbeurten"),
+      session: "Laadbeurt",
     },
     file: "mijn-gegevens",
     end_title: "Stop met uw account",
