@@ -15,7 +15,7 @@ export const nl = {
     none: "Er is in dit jaar niets geladen.",
     month: "Maand",
     kwh: "kWh",
-    of_sessions: (count: number) => (count === 1 ? "laadbeurt" : "laadbeurten"),
+    of_sessions: (count: number): string => (count === 1 ? "laadbeurt" : "laadbeurten"),
     sessions: "Laadbeurten",
     ere: "ERE",
     total: "Totaal",
