@@ -22334,14 +22334,21 @@ declare
   active     int;
 begin
   perform private.act_as(caller, 'user', 'session');
+  perform private.lock_chargers(null, private.user_id());
+  -- others may have a charger of this identity: their passwords differ
+  select * into charger from core.chargers h
+   where h.user_id = private.user_id() and h.ocpp_identity = input ->> 'ocpp_identity' and h.status = 'active';
+  if charger.ocpp_password_hash = decode(input ->> 'password_hash', 'hex') then
+    return json_build_object('id', charger.id);
+  end if;
+  perform private.refuse_if('ocpp_identity_taken', charger.id is not null,
+    json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   active := private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
-  perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
-    json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
      ocpp_mirror_hash, counts_from)
@@ -22355,7 +22362,8 @@ begin
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
   'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
-  'connection, if there is one. A second charger of a person counts once it has a serial number.';
+  'connection, if there is one. A second charger of a person counts once it has a serial number. The same identity and '
+  'password again are the same charger.';
 
 -- supabase/schemas/pages/personal/charging_sessions.sql
 
@@ -27621,6 +27629,10 @@ begin
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
+  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids
+        and own.id in (select t.id from unnest(fitting) t) then
+    -- a mirror may translate ids to ours
+    known := own;
   elsif cardinality(fitting) = 1
     -- not if another connector ended then, whose start we do not know
     and (cardinality(freed) = 1 or not exists (
@@ -29339,16 +29351,6 @@ comment on function private.reserve_serial_number(text, text, uuid, boolean) is
   'Whether a serial number of a brand is free for a charger. Reserves it until the transaction ends: other callers '
   'wait. Call this before storing an active charger. A charger that has it already is named in but. only_own: numbers '
   'that others only booted as are free.';
-
--- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
--- differ. The person's chargers are locked.
-create function private.reserve_ocpp_identity(identity text) returns boolean
-language plpgsql
-as $$
-begin
-  return not exists (select from core.chargers h
-                      where h.user_id = private.user_id() and h.ocpp_identity = identity and h.status = 'active');
-end $$;
 
 -- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a
 -- connection.

@@ -620,6 +620,32 @@ const MIRRORED: Copy[] = [
     5,
   ],
   [
+    "two cars at once, without values, by a mirror that translates ids to ours",
+    [
+      begins(1, 10_000, "01:00:00"),
+      begins(2, 11_000, "01:05:00"),
+      ends(ours(0), 17_000, "02:00:00"),
+      ends(ours(1), 19_000, "02:10:00"),
+    ],
+    7,
+    8,
+  ],
+  [
+    "two cars at once, named by the other back office first, then by our ids",
+    [
+      begins(1, 10_000, "01:00:00"),
+      begins(2, 11_000, "01:05:00"),
+      reads(1, 501, ["01:10:00", 11_000]),
+      reads(2, 502, ["01:20:00", 12_000]),
+      reads(1, ours(0), ["01:30:00", 12_000]),
+      reads(2, ours(1), ["01:30:00", 13_000]),
+      ends(ours(0), 17_000, "02:00:00"),
+      ends(ours(1), 19_000, "02:10:00"),
+    ],
+    7,
+    8,
+  ],
+  [
     "two cars at once, told apart by Finishing alone",
     [
       begins(1, 10_000, "01:00:00"),

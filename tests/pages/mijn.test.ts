@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashPassword } from "#local/auth.ts";
 import { hashSecret } from "#shared/auth/tokens.ts";
 import { mac } from "#shared/domain/claim/links.ts";
-import { MID_CHARGER } from "../harness/chargers.ts";
+import { addCharger, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate } from "../harness/mandate.ts";
 import { rowCounts } from "../harness/world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -213,6 +213,13 @@ describe("contract §6 a person's own pages", () => {
       "Er telt voor 2025 niets mee",
     );
     expect(text).toContain("Van december 2025 telt 40 kWh niet mee. ERE zijn er vanaf januari 2026.");
+  });
+
+  test("a month of one session says so", async () => {
+    const person = await world.addUser();
+    const times = { started_at: "2026-05-10T10:00:00Z", ended_at: "2026-05-10T11:00:00Z" };
+    await ingest(world, { charger_id: await addCharger(world, person), external_id: "1", ...times, wh: 8_000 });
+    expect((await (await browserOf(world, person))(mijn(world, "/charging"))).text).toContain("8 kWh, 1 laadbeurt, ");
   });
 
   test("documents are the person's own: another's are not found, whatever the path says", async () => {
@@ -430,6 +437,37 @@ describe("§4.4 chargers of a person's own", () => {
     expect(removed.text).toContain("De laadpaal is weggehaald.");
     expect(await status()).toEqual({ status: "removed" });
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
+  });
+
+  test("one keeps the identity that it has; another person may have the same one, but nobody has it twice", async () => {
+    const identity = "NL*ABC*E 00001:a";
+    const add = async (person: Parameters<typeof browserOf>[1], typed: string, more: object = {}) => {
+      const ask = await browserOf(world, person);
+      const form = { name: "Oprit", ocpp_identity: typed, ...(await formOn(ask, "/chargers")), ...more };
+      const send = () => ask(mijn(world, "/chargers?lang=nl"), { form });
+      return { send, added: await send() };
+    };
+    const [mine, theirs] = [await add(other, ` ${identity} `), await add(paid, identity)];
+    for (const { added, send } of [mine, theirs]) {
+      expect(added.text).toContain(`/${encodeURIComponent(identity)}<`);
+      expect(added.text).toContain(`<code data-copy>${identity}</code>`);
+      const address = /\?auth=[0-9a-f]{40}</.exec(added.text)?.[0] ?? "";
+      expect((await send()).text, "a second click").toContain(address || "?");
+    }
+    const count = "select count(*)::int as n from core.chargers where ocpp_identity = $1 and status = 'active'";
+    expect(await world.row(count, identity)).toEqual({ n: 2 });
+    const { added: twice } = await add(other, identity);
+    expect(twice.text).toContain("U heeft al een laadpaal met deze identiteit");
+    expect(twice.text, "what was typed stays").toContain(`value="${identity}"`);
+    for (const wrong of ["a/b", "..", "5d1c0a9e4f7b2836d1c0a9e4f7b2836d5e4f7b28", "x".repeat(65), "é"]) {
+      const { added } = await add(other, wrong);
+      expect([wrong, added.text.includes("Vul hoogstens 64 letters")]).toEqual([wrong, true]);
+    }
+    expect(await world.row(count, identity)).toEqual({ n: 2 });
+    await world.row(
+      "update core.chargers set status = 'removed', removed_at = now() where ocpp_identity = $1",
+      identity,
+    );
   });
 
   test("a charger that does not connect by itself says when its last kWh came, and from where", async () => {

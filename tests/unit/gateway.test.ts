@@ -157,6 +157,7 @@ describe("who may connect", () => {
     expect(passwordFor("a:b", basic("a:b", PASSWORD), "/a:b")).toBe(PASSWORD);
     // for a charger with nothing but an address field; a header wins
     expect(passwordFor("a", undefined, `/a?x=1&auth=${PASSWORD.toUpperCase()}#y`)).toBe(PASSWORD);
+    expect(passwordFor("a", undefined, `/a?auth=${PASSWORD}/NL*ABC*E1`), "an identity added to the end").toBe(PASSWORD);
     expect(passwordFor("a", basic("a", "other"), `/a?auth=${PASSWORD}`)).toBe("other");
   });
 
@@ -467,7 +468,7 @@ describe("messages", () => {
     }
   });
 
-  test("contract §6 a frame is read though its texts have signs that JSON forbids, or its id is a number", async () => {
+  test("contract §6 a frame is read though its texts have signs that JSON forbids, its id is a number, or its kind a text", async () => {
     await start();
     const charger = await Charger.connect(gateway.url, "a");
     const frames = [
@@ -477,6 +478,7 @@ describe("messages", () => {
       '[2,"4","X",{"n":4,"info":"two\r\nlines\tand \u001b signs"}]',
       '\n[2,5,"X",{"n":5}]\r\n',
       '[2,-6,"X",{"n":6}]',
+      '["2","7","X",{"n":7}]',
     ];
     for (const frame of frames) charger.socket.send(frame);
     await expect
@@ -488,6 +490,7 @@ describe("messages", () => {
         [3, "4"],
         [3, 5],
         [3, -6],
+        [3, "7"],
       ]);
     expect(messages().map(({ payload }) => payload)).toEqual([
       { n: 1 },
@@ -496,6 +499,7 @@ describe("messages", () => {
       { n: 4, info: "two  lines and  signs" },
       { n: 5 },
       { n: 6 },
+      { n: 7 },
     ]);
   });
 

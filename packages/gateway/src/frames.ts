@@ -41,7 +41,9 @@ export function readFrame(text: string): Frame {
     return { type: "invalid" };
   }
   if (!Array.isArray(frame) || isDeeper(frame, DEEPEST)) return { type: "invalid" };
-  const [type, id, third, fourth] = frame;
+  const [written, id, third, fourth] = frame;
+  // some write the kind of message as text
+  const type = typeof written === "string" && /^\d$/.test(written) ? Number(written) : written;
   if (!isId(id)) return { type: type === 3 || type === 4 ? "nothing" : "invalid" };
   if (type === 2 && typeof third === "string") return { type: "call", id, action: third, payload: fourth ?? {} };
   if (type === 3) return { type: "result", id, payload: third };

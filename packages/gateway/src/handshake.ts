@@ -81,7 +81,9 @@ export function passwordFor(identity: string, header: string | undefined, target
   const user = Buffer.from(`${identity}:`);
   if (bytes.subarray(0, user.length).equals(user)) return passwordOf(bytes.subarray(user.length));
   const query = target.split("#", 1)[0]?.split("?").slice(1).join("?");
-  return encoded ? "" : passwordOf(Buffer.from(new URLSearchParams(query).get("auth") ?? "", "latin1"));
+  // some programs add an identity to the end of any address
+  const [auth = ""] = new URLSearchParams(query).get("auth")?.split("/", 1) ?? [];
+  return encoded ? "" : passwordOf(Buffer.from(auth, "latin1"));
 }
 
 export function judge(request: IncomingMessage): Handshake | Refusal {

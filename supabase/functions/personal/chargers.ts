@@ -3,7 +3,7 @@ import { hashSecret } from "#shared/auth/tokens.ts";
 import { Charger } from "#shared/endpoints/responses/charger.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { endpoint } from "#shared/http/endpoint.ts";
-import { lineOf, requiring } from "#shared/values/fields.ts";
+import { lineOf, ocppIdentity, requiring } from "#shared/values/fields.ts";
 
 const Credentials = z.object({
   identity: z.string().meta({ description: "The charger's own identity, the last part of the address" }),
@@ -19,9 +19,6 @@ const Credentials = z.object({
     example: "wss://ocpp.example.com/m/5d1c0a9e4f7b2836d1c0a9e4f7b2836d5e4f7b28",
   }),
 });
-
-/** The signs of OCPP 2.0.1, and spaces within; no address ends in one or two dots. The gateway takes no secret for one. */
-const IDENTITY = /^(?! |\.{1,2}$|.*[0-9A-Fa-f]{40})[A-Za-z0-9*_=:+|@. -]{1,64}(?<! )$/;
 
 /** 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take. */
 const LONGEST = 40;
@@ -80,12 +77,7 @@ export const registerOwnCharger = endpoint(
           .unknown()
           .optional()
           .meta({ description: "How it is connected", override: { type: "string", const: "ocpp" } }),
-        ocpp_identity: z
-          .string()
-          .regex(
-            IDENTITY,
-            "must be 1 to 64 letters, digits, spaces or * - _ = : + | @ ., without 40 hexadecimal digits in a row",
-          )
+        ocpp_identity: ocppIdentity()
           .nullish()
           .transform((value) => value ?? null)
           .meta({ description: "How the charger identifies itself; generated if omitted" }),

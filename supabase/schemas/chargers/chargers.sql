@@ -116,16 +116,6 @@ comment on function private.reserve_serial_number(text, text, uuid, boolean) is
   'wait. Call this before storing an active charger. A charger that has it already is named in but. only_own: numbers '
   'that others only booted as are free.';
 
--- Whether the acting person may give a charger this OCPP identity. Others may have the same one: their passwords
--- differ. The person's chargers are locked.
-create function private.reserve_ocpp_identity(identity text) returns boolean
-language plpgsql
-as $$
-begin
-  return not exists (select from core.chargers h
-                      where h.user_id = private.user_id() and h.ocpp_identity = identity and h.status = 'active');
-end $$;
-
 -- Until the transaction ends nobody else adds a charger for this person, or this account. Called before any lock on a
 -- connection.
 create function private.lock_chargers(account uuid, person uuid) returns void

@@ -93,6 +93,18 @@ export const serialNumber = () =>
     .refine((value) => isPlain(value) && /^.{0,64}$/u.test(value), "must be 1 to 64 visible characters")
     .transform((value) => value || null);
 
+/** The signs of OCPP 2.0.1, and spaces within; no address ends in one or two dots. The gateway takes no secret for one. */
+const IDENTITY = /^(?! |\.{1,2}$|.*[0-9A-Fa-f]{40})[A-Za-z0-9*_=:+|@. -]{1,64}(?<! )$/;
+
+/** How a charger calls itself by OCPP. */
+export const ocppIdentity = () =>
+  z
+    .string()
+    .regex(
+      IDENTITY,
+      "must be 1 to 64 letters, digits, spaces or * - _ = : + | @ ., without 40 hexadecimal digits in a row",
+    );
+
 /** Whitespace removed and upper-cased, then 15 to 34 letters and digits; no checksum (specification section 4.1). */
 export const iban = () =>
   z

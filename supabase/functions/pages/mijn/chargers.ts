@@ -35,8 +35,8 @@ ${
 <div><dt>${words.address}</dt><dd>${secretBox(typed.get("address"))}</dd></div>
 <div><dt>${words.identity}</dt><dd>${secretBox(typed.get("identity"))}</dd></div>
 <div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
-<div><dt>${words.only_address}</dt><dd>${secretBox(`${typed.get("address")}?auth=${password}`)}</dd></div>
 </dl>
+<details><summary>${words.only_address}</summary><p>${secretBox(`${typed.get("address")}?auth=${password}`)}</p></details>
 ${listening(frame, chargers, typed)}
 <h3>${words.mirror}</h3><p>${words.mirror_means}</p>
 <dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(typed.get("mirror_once"))}</dd></div></dl></div>`
@@ -44,7 +44,7 @@ ${listening(frame, chargers, typed)}
       ? listening(frame, chargers, typed)
       : ""
 }
-<div class="beside"><section>${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
+<div class="beside"><section>${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, password !== null && charger.ocpp_identity === typed.get("identity"), html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p></section>
 <section>${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
@@ -56,6 +56,7 @@ ${
 <form method="post" action="${frame.to("/chargers")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
+${textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
     : ""
@@ -113,6 +114,7 @@ function one(
   last: Chargers["delivered"][string] | undefined,
   midUnknown: boolean,
   gateway: string | undefined,
+  isTold: boolean,
   chooses: Html | string,
 ): Html {
   const words = WORDS[frame.locale].chargers;
@@ -139,7 +141,7 @@ ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${in
 ${chooses}
 ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${
-  ocpp_identity && gateway && !last_seen_at
+  ocpp_identity && gateway && !last_seen_at && !isTold
     ? html`<p>${words.silent}</p>
 <ol><li>${words.silent_address} ${secretBox(`${gateway}/${encodeURIComponent(ocpp_identity)}`)}</li>
 <li>${words.silent_identity} ${secretBox(ocpp_identity)}</li>

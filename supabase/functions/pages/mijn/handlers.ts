@@ -3,7 +3,7 @@ import { claimKey } from "#shared/domain/claim/links.ts";
 import { STEP_NAMES } from "#shared/domain/claim/model.ts";
 import { aboutMail } from "#shared/domain/mail/about.ts";
 import { dayOf } from "#shared/values/dutch_clock.ts";
-import { lineOf, serialNumber } from "#shared/values/fields.ts";
+import { lineOf, ocppIdentity, serialNumber } from "#shared/values/fields.ts";
 import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { beginClaimSession, claimPath } from "../kit/claim_session.ts";
 import { csvFile } from "../kit/download.ts";
@@ -140,10 +140,21 @@ const showChargers = withLogin(async (request) => {
 /** The secret in the address of a mirror, made by the same form as the password. */
 const mirrorSecretOf = (request: MijnRequest) => (request.secretOf("mirror") ?? "").slice(-40);
 
-/** When this is, to the second: what a charger says since then, it says with the new password. */
-const secondOf = (request: MijnRequest) => `${request.environment.now().toISOString().slice(0, 19)}Z`;
+/** Shown once. What a charger says since this second, it says with the new password. */
+const tellCredentials = (
+  request: MijnRequest,
+  gateway: string,
+  { identity, password, mirror }: Record<"identity" | "password" | "mirror", string>,
+) =>
+  request.told("/chargers", "added", {
+    address: `${gateway}/${encodeURIComponent(identity)}`,
+    identity,
+    password_once: password,
+    since: `${request.environment.now().toISOString().slice(0, 19)}Z`,
+    mirror_once: `${gateway}/m/${mirror}`,
+  });
 
-/** An OCPP charger: identity and password are made by the form, so that a second click shows the same. */
+/** An OCPP charger: the form makes the password, and the identity of a charger without one. A second click shows the same. */
 const addCharger = withLogin(async (request) => {
   const { form, environment } = request;
   const { config } = environment;
@@ -153,11 +164,16 @@ const addCharger = withLogin(async (request) => {
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
   const secret = request.secretOf("charger");
   if (!secret) return request.foreign();
-  const identity = `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
+  const own = (form.get("ocpp_identity") ?? "").trim();
+  const identity = own || `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
   // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
   const password = secret.slice(-40);
   const mirror = mirrorSecretOf(request);
-  if (!name.success) return request.refuse("/chargers", { name: words.name });
+  const errors = {
+    ...(name.success ? {} : { name: words.name }),
+    ...(ocppIdentity().safeParse(identity).success ? {} : { ocpp_identity: words.identity }),
+  };
+  if (!name.success || errors.ocpp_identity) return request.refuse("/chargers", errors);
   const adding = request.own("register_own_charger", {
     nickname: name.data,
     ocpp_identity: identity,
@@ -165,14 +181,12 @@ const addCharger = withLogin(async (request) => {
     mirror_hash: hashSecret(mirror),
   });
   const { refused } = await request.attempt(adding, ["charger_limit_reached", "ocpp_identity_taken"]);
-  if (refused?.code === "charger_limit_reached") return request.refuse("/chargers", { name: words.limit });
-  return request.told("/chargers", "added", {
-    address: `${gateway}/${encodeURIComponent(identity)}`,
-    identity,
-    password_once: password,
-    since: secondOf(request),
-    mirror_once: `${gateway}/m/${mirror}`,
-  });
+  if (refused)
+    return request.refuse(
+      "/chargers",
+      refused.code === "charger_limit_reached" ? { name: words.limit } : { ocpp_identity: words.identity_taken },
+    );
+  return tellCredentials(request, gateway, { identity, password, mirror });
 });
 
 /** A new password, made by the form as well. The shortest, if the charger takes no longer one. */
@@ -191,13 +205,7 @@ const renewChargerPassword = withLogin(async (request) => {
   const { answer, refused } = await request.attempt(renewing, ["charger_not_found"]);
   if (refused) return request.unknown();
   const { identity } = answer;
-  return request.told("/chargers", "added", {
-    address: `${gateway}/${encodeURIComponent(identity)}`,
-    identity,
-    password_once: password,
-    since: secondOf(request),
-    mirror_once: `${gateway}/m/${mirror}`,
-  });
+  return tellCredentials(request, gateway, { identity, password, mirror });
 });
 
 /** What a charger is that did not tell it. */

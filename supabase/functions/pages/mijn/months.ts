@@ -29,7 +29,7 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
       value: kwh,
       said: [
         `${inNumbers(frame, kwh, Number.isInteger(kwh) ? 0 : 1)} kWh`,
-        ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${words.sessions.toLowerCase()}`]),
+        ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${words.of_sessions(sessions)}`]),
         `${inNumbers(frame, ere_credits, 2)} ERE`,
       ].join(", "),
     })),

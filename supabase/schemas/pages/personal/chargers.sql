@@ -182,14 +182,21 @@ declare
   active     int;
 begin
   perform private.act_as(caller, 'user', 'session');
+  perform private.lock_chargers(null, private.user_id());
+  -- others may have a charger of this identity: their passwords differ
+  select * into charger from core.chargers h
+   where h.user_id = private.user_id() and h.ocpp_identity = input ->> 'ocpp_identity' and h.status = 'active';
+  if charger.ocpp_password_hash = decode(input ->> 'password_hash', 'hex') then
+    return json_build_object('id', charger.id);
+  end if;
+  perform private.refuse_if('ocpp_identity_taken', charger.id is not null,
+    json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   active := private.require_charger_room(null, private.user_id());
   select a.id, c.id into account, connection
     from core.accounts a
     join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id and c.status = 'active'
    where a.user_id = private.user_id()
    order by c.created_at, c.id limit 1;
-  perform private.refuse_if('ocpp_identity_taken', not private.reserve_ocpp_identity(input ->> 'ocpp_identity'),
-    json_build_object('ocpp_identity', input ->> 'ocpp_identity'));
   insert into core.chargers
     (partner_id, account_id, connection_id, user_id, nickname, connection_type, ocpp_identity, ocpp_password_hash,
      ocpp_mirror_hash, counts_from)
@@ -203,4 +210,5 @@ begin
 end $$;
 comment on function api.register_own_charger(jsonb, jsonb) is
   'POST /chargers: {nickname, ocpp_identity, password_hash, mirror_hash} to {id}. Bound to the person''s first active '
-  'connection, if there is one. A second charger of a person counts once it has a serial number.';
+  'connection, if there is one. A second charger of a person counts once it has a serial number. The same identity and '
+  'password again are the same charger.';

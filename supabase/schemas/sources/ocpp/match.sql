@@ -208,6 +208,10 @@ begin
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
+  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids
+        and own.id in (select t.id from unnest(fitting) t) then
+    -- a mirror may translate ids to ours
+    known := own;
   elsif cardinality(fitting) = 1
     -- not if another connector ended then, whose start we do not know
     and (cardinality(freed) = 1 or not exists (
