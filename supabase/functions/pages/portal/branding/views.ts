@@ -45,7 +45,7 @@ export function brandingPage(
     style: `${PATH}${BRANDING_PAGE}/preview.css?${new URLSearchParams({ color: colorOf(color) })}`,
     body: html`${newsOf(news && words[news])}
 <p>${words.what(frame.config.SERVICE_NAME)}</p>
-<section aria-labelledby="look"><h2 id="look">${words.look}</h2>
+<div class="beside"><section aria-labelledby="look"><h2 id="look">${words.look}</h2>
 <form method="post" action="${frame.to(BRANDING_PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${input("display_name", words.hints.display_name(who.partner_name), html` autocomplete="organization" maxlength="120"`)}
@@ -64,7 +64,7 @@ ${formToken(frame.form_token)}
 ${fileInput({ id: "logo", label: words.file, hint: words.file_hint, error: errors.logo, accept: "image/png,.png" })}
 <div class="actions"><button class="button">${words.upload}</button>
 ${brand.logo ? html`<a class="link" href="${frame.to(`${BRANDING_PAGE}/logo/remove`)}">${words.remove}</a>` : ""}</div>
-</form></section>`,
+</form></section></div>`,
   });
 }
 

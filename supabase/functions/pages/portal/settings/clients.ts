@@ -115,6 +115,7 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
   const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
   return settingPage(frame, who, {
     title: client.name,
+    up: { href: frame.to(PAGE), label: words.back },
     body: html`${newsOf(typed.get("news") === "replaced" ? words.replaced : undefined)}${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <div class="beside"><section><h2>${words.details}</h2>
 <dl>
@@ -140,8 +141,7 @@ ${accountsTable(frame, accounts)}`
 ${waysOn(words.pages, [
   ...(later ? [{ href: `${frame.to(page)}#accounts`, label: words.first }] : []),
   ...(after ? [{ href: `${frame.to(page, { after })}#accounts`, label: words.next }] : []),
-])}
-<p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
+])}`,
   });
 }
 

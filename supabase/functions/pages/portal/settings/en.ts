@@ -8,6 +8,8 @@ export const settings: SettingsWords = {
   press_again: "Your code is right. Nothing was changed yet: check the details, and press the button again.",
   overview: {
     title: "Settings",
+    of_company: "Your company",
+    of_software: "Your software",
     todo: "To do",
     done: "in order",
     off: "is off",

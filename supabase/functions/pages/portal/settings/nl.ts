@@ -6,6 +6,8 @@ export const settings = {
   press_again: "Uw code klopt. Er is nog niets gewijzigd: controleer de gegevens, en druk nog eens op de knop.",
   overview: {
     title: "Instellingen",
+    of_company: "Uw bedrijf",
+    of_software: "Uw software",
     todo: "Nog te doen",
     done: "in orde",
     off: "staat uit",
