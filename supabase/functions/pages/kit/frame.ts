@@ -77,8 +77,8 @@ ${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}
 <div class="right"><nav aria-label="${words.language}">
 ${LOCALES.map((other) =>
   other === locale
-    ? html`<span aria-current="true">${LANGUAGES[other]}</span>`
-    : html`<a href="${inLanguage(other)}" lang="${other}" hreflang="${other}">${LANGUAGES[other]}</a>`,
+    ? html`<span aria-current="true">${LANGUAGES[other]}</span> `
+    : html`<a href="${inLanguage(other)}" lang="${other}" hreflang="${other}">${LANGUAGES[other]}</a> `,
 )}
 </nav>${who ?? ""}</div>
 </header>

@@ -155,7 +155,7 @@ tbody th { font-weight: 550; }
 @media (min-width: 23rem) { tbody th, tbody th .chip { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
 .blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
 @media (min-width: 48rem) { td .chip { white-space: nowrap; } }
-tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; color: var(--ink); font-weight: 650; text-decoration-color: var(--edge); }
+tbody th > a { display: inline-flex; align-items: center; min-height: 1.75rem; color: var(--ink); font-weight: 650; text-decoration-color: var(--edge); }
 thead a { color: inherit; text-decoration-color: transparent; }
 thead a:hover { text-decoration-color: currentColor; }
 [aria-sort] a { color: var(--ink); font-weight: 650; }

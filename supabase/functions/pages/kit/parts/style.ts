@@ -78,7 +78,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .chart .chosen .column { border-bottom: 3px solid var(--accent); margin-bottom: -2px; }
 .chart[tabindex] li { cursor: pointer; }
 @media (max-width: 40rem) {
-  .many { grid-auto-flow: row; gap: .4rem; }
+  .many { grid-auto-flow: row; grid-auto-columns: minmax(0, 1fr); gap: .4rem; }
   .many li { display: grid; grid-template-columns: 4.25rem 1fr 4.5rem; align-items: center; gap: .5rem; text-align: left; }
   .many .column { flex-direction: row; padding: 0; border: 0; }
   .many .chosen .column { margin: 0; border: 0; }
@@ -119,7 +119,7 @@ td details { margin: 0; }
 header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
-.beside > * > h2:first-child, .beside > .money { margin-top: 0; }
+.beside > * > h2:first-child, .beside section:first-child > h2, .beside > .money { margin-top: 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
 .link .icon { margin-right: .4rem; }

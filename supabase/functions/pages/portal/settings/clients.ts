@@ -5,6 +5,7 @@ import { longMoment, longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
+import { empty } from "../../kit/parts/empty.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -130,11 +131,11 @@ ${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${co
 <p>${words.ask}</p>
 ${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}</section>
 <section><h2>${words.webhooks}</h2>
-${webhooks.length === 0 ? html`<p>${words.no_webhooks}</p>` : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
+${webhooks.length === 0 ? empty("bolt", words.no_webhooks) : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
 <h2 id="accounts">${words.table}</h2>
 ${
   accounts.length === 0
-    ? html`<p>${words.no_accounts}</p>`
+    ? empty("person", words.no_accounts)
     : html`<p class="quiet">${accountsOf(frame, client)}</p>
 ${accountsTable(frame, accounts)}`
 }
