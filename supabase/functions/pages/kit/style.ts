@@ -37,7 +37,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .menu details { margin: 0; }
-.menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; font-weight: 400; }
 .menu details > * { width: fit-content; }
 .menu :not([open]) > .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .menu [open] { flex-basis: 100%; }
@@ -96,7 +96,7 @@ a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 .document h3 { margin: 1.5rem 0 .5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.0625rem; }
 .document section:first-of-type h3 { margin-top: 0; }
 .document details { margin: 0; border-top: 1px solid var(--line); }
-.document summary { padding: .35rem 0; text-decoration: none; }
+.document summary { padding: .35rem 0; }
 .document summary h3 { margin: 0; padding: 0; border: 0; }
 dl { margin: 0 0 1rem; }
 dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1rem; padding: .2rem 0; }
@@ -154,7 +154,7 @@ thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
 @media (min-width: 23rem) { tbody th, tbody th .chip { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
 .blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
-@media (min-width: 48rem) { td .chip { white-space: nowrap; } }
+@media (min-width: 48rem) { td .chip { white-space: nowrap; } .blocks tbody th { max-width: 22rem; } }
 tbody th > a { display: inline-flex; align-items: center; min-height: 1.75rem; color: var(--ink); font-weight: 650; text-decoration-color: var(--edge); }
 thead a { color: inherit; text-decoration-color: transparent; }
 thead a:hover { text-decoration-color: currentColor; }
@@ -191,6 +191,7 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
 .beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 2.5rem 3rem; align-items: start; margin: 2.5rem 0; }
 :is(h1, .lead) + .beside { margin-top: 0; }
+.beside > * > :last-child { margin-bottom: 0; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
 .funnel li { display: grid; grid-template-columns: 10.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
 .funnel span { white-space: nowrap; }
@@ -242,7 +243,8 @@ div.offer { margin: 1.25rem 0; }
 @media (min-width: 48rem) { .area main .log { max-width: none; } .log li { display: flex; justify-content: space-between; gap: 2rem; } .log small { flex: none; max-width: 60%; } }
 details { margin: 0 0 1.75rem; }
 form + details { margin-top: 1.25rem; }
-summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
+summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); font-weight: 600; cursor: pointer; }
+summary:hover { text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
 [open] > summary::before { content: "–"; }
 summary::-webkit-details-marker { display: none; }

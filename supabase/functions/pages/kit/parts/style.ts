@@ -15,7 +15,7 @@ export const PARTS_STYLE = `
 .amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; }
 .amount .quiet { font-size: 1rem; }
 dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; margin: 0 0 1.5rem; }
-@media (min-width: 48rem) { .figures { --tile: 13rem; } }
+@media (min-width: 48rem) { .figures { --tile: 13rem; } .beside .figures { --tile: 9.5rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.375rem; font-weight: 650; line-height: 1.35; }
 .figures small { hyphens: auto; }
@@ -110,7 +110,7 @@ td details { margin: 0; }
 @media (max-width: 47.99rem) and (min-height: 30rem) { .bar { margin-top: 1rem; padding: .5rem 0 .75rem; position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
 
 .signed-in { position: relative; margin: 0 -.5rem 0 0; }
-.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
+.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); font-weight: 400; }
 .signed-in summary::before { content: none; }
 .signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px color-mix(in srgb, var(--ink) 16%, transparent); overflow-wrap: anywhere; }
