@@ -220,5 +220,5 @@ export const inKwh = (kwh: number, locale: Locale): string =>
 export function inEuro(amount: number, locale: Locale): string {
   const { date_locale } = MANDATE_WORDS[locale];
   const euro = new Intl.NumberFormat(date_locale, { style: "currency", currency: "EUR" }).format(Math.abs(amount));
-  return amount < 0 ? `\u2212 ${euro}` : euro;
+  return amount < 0 ? `\u2212\u00a0${euro}` : euro;
 }
