@@ -1,7 +1,7 @@
 // Pages with much on them: a customer of a year, a debt, a withdrawn mandate, long names, a partner with 200 customers.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { lookAt, noBrowser } from "../harness/browser.ts";
+import { lookAt, noBrowser, onPage } from "../harness/browser.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
 import { type Browser, lend } from "./claimant.ts";
@@ -106,4 +106,25 @@ describe.skipIf(noBrowser)("contract §6 pages with much on them", () => {
       },
     }),
   );
+
+  test("the bar at the bottom covers nothing that has the focus, on a phone", () =>
+    onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
+      await lend(page, await portalBrowser(world, people.many));
+      await page.goto(portal(world, "/drafts"));
+      await page.locator("[name=draft]").first().check();
+      const covered: string[] = [];
+      for (let presses = 0; presses < 60; presses++) {
+        await page.keyboard.press("Tab");
+        covered.push(
+          ...(await page.evaluate(() => {
+            const focused = document.activeElement as HTMLElement;
+            const { bottom } = focused.getBoundingClientRect();
+            const bar = document.querySelector(".confirm") as HTMLElement;
+            const over = !bar.contains(focused) && bottom > bar.getBoundingClientRect().top;
+            return over ? [focused.outerHTML.slice(0, 80)] : [];
+          })),
+        );
+      }
+      expect(covered).toEqual([]);
+    }));
 });

@@ -18,6 +18,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 @media (min-width: 48rem) { .figures { --tile: 13rem; } .beside .figures { --tile: 9.5rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.375rem; font-weight: 650; line-height: 1.35; }
+@media (max-width: 30rem) { .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; } }
 .figures small { hyphens: auto; }
 .figures a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 
