@@ -381,8 +381,8 @@ begin
 end $$;
 comment on function api.read_own_start(jsonb) is
   'What a person sees first: {email, manages, name, year, month, charged_kwh, month_kwh, month_before_kwh, quarters, '
-  'paid, payouts, offer, progress, idle_chargers, left_out, accounts}. manages names the partner whose pages they have too. quarters has '
-  'every one in which something counts. offer is that of one of the accounts.';
+  'paid, payouts, offer, progress, idle_chargers, left_out, accounts}. manages names the partner whose pages they have '
+  'too. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
