@@ -23317,15 +23317,22 @@ create function api.read_own_start(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
 declare
-  year constant int := extract(year from private.today());
+  this_month constant date := date_trunc('month', private.today());
+  last_month constant date := this_month - interval '1 month';
+  year       constant int := extract(year from this_month);
+  charged    record;
 begin
   perform private.act_as(caller, 'session', 'signatory');
+  select coalesce(sum(m.kwh) filter (where m.month >= make_date(year, 1, 1)), 0) as in_year,
+         coalesce(sum(m.kwh) filter (where m.month = this_month), 0) as in_month,
+         coalesce(sum(m.kwh) filter (where m.month = last_month), 0) as before
+    into charged
+    from private.own_months(least(make_date(year, 1, 1), last_month), make_date(year + 1, 1, 1)) m;
   return json_build_object(
-    'email', private.own_email(), 'year', year,
+    'email', private.own_email(), 'year', year, 'month', this_month,
     'manages', private.managed_name(private.user_id()),
     'name', private.own_name(),
-    'charged_kwh', (select coalesce(sum(m.kwh), 0)
-                    from private.own_months(make_date(year, 1, 1), make_date(year + 1, 1, 1)) m),
+    'charged_kwh', charged.in_year, 'month_kwh', charged.in_month, 'month_before_kwh', charged.before,
     'quarters', private.own_earned('-infinity', 'infinity'),
     'paid', private.own_paid(year),
     'payouts', private.own_payouts(year),
@@ -23336,9 +23343,9 @@ begin
     'accounts', private.own_accounts());
 end $$;
 comment on function api.read_own_start(jsonb) is
-  'What a person sees first: {email, manages, name, year, charged_kwh, quarters, paid, payouts, offer, progress, '
-  'idle_chargers, left_out, accounts}. manages names the partner whose pages they have too. quarters has '
-  'every one in which something counts. offer is that of one of the accounts.';
+  'What a person sees first: {email, manages, name, year, month, charged_kwh, month_kwh, month_before_kwh, quarters, '
+  'paid, payouts, offer, progress, idle_chargers, left_out, accounts}. manages names the partner whose pages they have '
+  'too. quarters has every one in which something counts. offer is that of one of the accounts.';
 
 create function api.read_own_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -1,6 +1,6 @@
 // A real browser in front of our functions: Chromium by playwright-core, and an HTTP server that hands its requests to `fetch`.
 
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -134,8 +134,15 @@ export async function look(
   expect(expect.getState().currentTestName).toContain("axe finds nothing");
   // a mail lies within the page of a mail program, which has the landmarks
   const every = name.startsWith("mail") ? ["wcag2a", "wcag2aa", "wcag21aa"] : undefined;
+  const all = EVERY_LOOK ? [...MORE_LOOKS, ...looks] : looks;
+  // as people see it: what is folded stays folded until it is measured
+  for (const [colorScheme, width] of SCREENSHOTS ? all : []) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 844 });
+    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${lang}-${colorScheme}-${width}.png`, fullPage: true });
+  }
   await bringAxe(page);
-  for (const [colorScheme, width] of EVERY_LOOK ? [...MORE_LOOKS, ...looks] : looks) {
+  for (const [colorScheme, width] of all) {
     await page.emulateMedia({ colorScheme });
     await measure(page, `${name} in ${lang}`, width);
     const found = await runAxe(page, every);
@@ -143,9 +150,6 @@ export async function look(
       .filter(({ id }) => !but.includes(id))
       .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
     expect(wrong, `${name} in ${lang}, ${colorScheme}, ${width} px wide`).toEqual([]);
-    if (!SCREENSHOTS) continue;
-    mkdirSync(SCREENSHOTS, { recursive: true });
-    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${lang}-${colorScheme}-${width}.png`, fullPage: true });
   }
   for (const width of WIDTHS) await measure(page, `${name} in ${lang}`, width, tables);
 }

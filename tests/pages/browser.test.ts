@@ -101,6 +101,18 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       expect(await mandateStatus(connection_id)).toBe("signed");
     }));
 
+  test("all of the mandate is printed, and what was folded is folded again after it", () =>
+    onPage({}, async (page) => {
+      await page.goto((await issueLink(world)).link);
+      const folded = page.locator(".document details:not([open])");
+      const before = await folded.count();
+      expect(before).toBeGreaterThan(0);
+      await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+      expect(await folded.count()).toBe(0);
+      await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+      expect(await folded.count()).toBe(before);
+    }));
+
   test("declining asks once more, and is final", () =>
     onPage(phone, async (page) => {
       const { link, connection_id } = await issueLink(world);

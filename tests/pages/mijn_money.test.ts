@@ -63,7 +63,12 @@ describe("contract §6 the first page says what a customer got, and what is stil
       paid.account_id,
     );
     expect(page).toMatch(new RegExp(`class="amount"><strong>€.${amount.replace(".", ",")}</strong> kreeg u in 2026`));
-    expect(text).toMatch(/Nog verwacht ± € [\d,]+ een schatting Geladen in 2026/);
+    const { kwh } = await world.row(
+      "select array_agg(round(wh / 1000)::int order by month desc) as kwh from core.charger_months where owner_id = $1",
+      paid.user_id,
+    );
+    expect(text).toMatch(/Nog verwacht ± € [\d,]+ een schatting Geladen in november/);
+    expect(text).toContain(`november ${kwh[0]} kWh ${kwh[1]} kWh in heel oktober Geladen in 2026 `);
     const euros = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((total, [, euro = ""]) => total + Number(euro.replace(",", ".")), 0);
     const expected = euros(/Nog verwacht ± € ([\d,]+)/g);

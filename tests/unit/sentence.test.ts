@@ -11,8 +11,8 @@ test.each([
 });
 
 test.each([
-  [-66.53, "nl", "\u2212 €\u00a066,53"],
-  [-66.53, "en", "\u2212 €66.53"],
+  [-66.53, "nl", "\u2212\u00a0€\u00a066,53"],
+  [-66.53, "en", "\u2212\u00a0€66.53"],
   [66.53, "nl", "€\u00a066,53"],
   [-0, "nl", "€\u00a00,00"],
 ] as const)("contract §6 %d euro in %s has its minus before the sign of the currency", (amount, locale, said) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { typesOf } from "#shared/domain/events.ts";
 import { MAIL_MESSAGES } from "#shared/domain/mail/layout.ts";
 import { writeMail } from "#shared/domain/mail/mail.ts";
 import type { Notice, NoticeReader } from "#shared/domain/mail/notices.ts";
@@ -241,6 +242,13 @@ describe("§6 mail", () => {
       }
     }
   });
+  test("what is missing is a list to screen readers too; the sum of a payment stands in large", () => {
+    const html = (notice: Notice) =>
+      writeMail(config, { template: notice.kind, locale: "nl", content: { notice, reader: own } }).html;
+    const [missing, paid] = notices.filter(({ kind }) => kind === "something_missing" || kind === "payout_paid");
+    expect(html(missing as Notice).match(/<li>uw /g)).toHaveLength(2);
+    expect(html(paid as Notice)).toMatch(/<p style="[^"]*font-size: 32px[^"]*">€.1\.234,50</);
+  });
   test("who is approved reads where to see whether the charger delivers, and not that nothing is needed", () => {
     const text = (locale: "nl" | "en") =>
       writeMail(config, {
@@ -252,6 +260,10 @@ describe("§6 mail", () => {
     expect(text("nl")).not.toContain("U hoeft niets te doen");
     expect(text("en")).toContain("On your own pages you see whether your charger reports to us.");
     expect(text("en")).not.toContain("nothing you need to do");
+  });
+  test.each(["nl", "en"] as const)("every event that a webhook may be sent has words: %s", (locale) => {
+    const { types } = PORTAL[locale].settings.webhooks;
+    expect(typesOf("partner").filter((type) => !(type in types))).toEqual([]);
   });
   test("a connection is an address, and not whether a charger is connected", () => {
     expect(MIJN.en.mandate.connection).toBe("Connection");

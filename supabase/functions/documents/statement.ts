@@ -73,7 +73,7 @@ export function euros(locale: string, digits = 2): (text: string) => string {
   const format = new Intl.NumberFormat(locale, { style: "currency", currency: "EUR", maximumFractionDigits: digits });
   return (text) => {
     const euro = format.format(text.replace(/^-/, "") as Intl.StringNumericLiteral);
-    return /^-.*[1-9]/.test(text) ? `\u2212 ${euro}` : euro;
+    return /^-.*[1-9]/.test(text) ? `\u2212\u00a0${euro}` : euro;
   };
 }
 

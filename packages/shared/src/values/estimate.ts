@@ -50,7 +50,7 @@ export function shownYield(
     about: `± ${euro(net, net < 10 ? 2 : 0)}`,
     kwh: new Intl.NumberFormat(date_locale, { maximumFractionDigits: 6 }).format(kwh),
     gross: euro(gross),
-    fee: fee > 0 ? `\u2212 ${euro(fee)}` : euro(fee),
+    fee: fee > 0 ? `\u2212\u00a0${euro(fee)}` : euro(fee),
     net: euro(net),
   };
 }

@@ -9,9 +9,8 @@ import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
-import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
-import { maskEmail, returnLink } from "../kit/views.ts";
+import { maskEmail, returnLink, saveLinks } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import { WORDS } from "./words.ts";
@@ -98,14 +97,12 @@ ${frame.brand ? returnLink(kit, frame.brand.name, claim.return_url ?? null) : ""
 ${given(frame, claim)}
 ${paid(frame, claim)}
 <h2>${kit.signed.keep}</h2>
-<p class="save"><a class="link" href="${to("/pdf")}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
-<p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
+${saveLinks(frame)}
 ${keptText(frame, signed, kit.sign.again)}
 ${
   claim.renewal
     ? html`<h3>${kit.signed.renewal}</h3>
-<p class="save"><a class="link" href="${to("/pdf", { of: "renewal" })}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
-<p class="save"><a class="link" href="${to("/document", { of: "renewal" })}">${kit.read.save}</a></p>
+${saveLinks(frame, { of: "renewal" })}
 ${keptText(frame, claim.renewal, kit.sign.again)}`
     : ""
 }

@@ -41,6 +41,8 @@ export type Page = {
   errors?: Errors;
   /** The path of a style sheet of its own, under the root. */
   style?: string;
+  /** The page above this one. */
+  up?: { href: string; label: string };
   /** The pages beside this one: somebody is signed in. */
   menu?: Html;
   /** Who is signed in, for the header. */
@@ -49,7 +51,7 @@ export type Page = {
 
 export function layout(
   { config, locale, words, root, inLanguage, brand, around }: Frame,
-  { title, body, place, errors = {}, style, menu = around?.menu, who = around?.who }: Page,
+  { title, body, place, errors = {}, style, up, menu = around?.menu, who = around?.who }: Page,
 ): Html {
   const wrong = Object.entries(errors).filter(([, message]) => message);
   return html`<!doctype html>
@@ -75,13 +77,13 @@ ${menu ? html`<a class="skip" href="#main">${words.skip}</a>` : ""}
 <div class="right"><nav aria-label="${words.language}">
 ${LOCALES.map((other) =>
   other === locale
-    ? html`<span aria-current="true">${LANGUAGES[other]}</span>`
-    : html`<a href="${inLanguage(other)}" lang="${other}" hreflang="${other}">${LANGUAGES[other]}</a>`,
+    ? html`<span aria-current="true">${LANGUAGES[other]}</span> `
+    : html`<a href="${inLanguage(other)}" lang="${other}" hreflang="${other}">${LANGUAGES[other]}</a> `,
 )}
 </nav>${who ?? ""}</div>
 </header>
 ${menu ?? ""}
-<main id="main">${place ? showSteps(place, words) : ""}${
+<main id="main">${place ? showSteps(place, words) : ""}${up ? html`<p class="up"><a class="link" href="${up.href}">${up.label}</a></p>` : ""}${
     wrong.length > 0
       ? html`<div class="errors" role="alert" tabindex="-1" autofocus aria-labelledby="errors-title">
 <h2 id="errors-title">${words.error_title}</h2>

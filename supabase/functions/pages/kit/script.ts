@@ -89,9 +89,14 @@ function react(
     place.prepend(button, " ");
   }
 
-  // what is folded is printed too
+  // what is folded is printed too, and folded again after it
   addEventListener("beforeprint", () => {
-    for (const folded of document.querySelectorAll(".document details")) folded.setAttribute("open", "");
+    const folded = document.querySelectorAll<HTMLDetailsElement>(".document details:not([open])");
+    const unfold = (open: boolean) => {
+      for (const each of folded) each.open = open;
+    };
+    unfold(true);
+    addEventListener("afterprint", () => unfold(false), { once: true });
   });
 
   for (const field of document.querySelectorAll<HTMLInputElement>("input[data-group]")) {

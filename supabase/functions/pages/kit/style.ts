@@ -37,7 +37,7 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .menu a:hover, .years a:hover { border-bottom-color: var(--edge); }
 .menu a[aria-current], .years a[aria-current] { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .menu details { margin: 0; }
-.menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; text-decoration: none; }
+.menu summary { padding: 0 .75rem; border-bottom: 3px solid transparent; font-weight: 400; }
 .menu details > * { width: fit-content; }
 .menu :not([open]) > .here { border-bottom-color: var(--accent); color: var(--ink); font-weight: 650; }
 .menu [open] { flex-basis: 100%; }
@@ -78,6 +78,10 @@ a { color: var(--accent); text-underline-offset: .18em; text-decoration-thicknes
 a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 3px; border-radius: 4px; }
 
+.up { margin: -.75rem 0 .25rem; }
+.up a { gap: .4rem; text-decoration: none; }
+.up a:hover { text-decoration: underline; }
+.up a::before { content: "←" / ""; }
 .skip { position: absolute; left: 1rem; top: -5rem; padding: .6rem 1rem; background: var(--sheet); border-radius: 8px; }
 .skip:focus { top: .5rem; }
 .steps { margin: 0 0 1.5rem; font-size: 1rem; color: var(--quiet); }
@@ -92,7 +96,7 @@ a:hover { color: var(--accent-strong); text-decoration-thickness: .14em; }
 .document h3 { margin: 1.5rem 0 .5rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.0625rem; }
 .document section:first-of-type h3 { margin-top: 0; }
 .document details { margin: 0; border-top: 1px solid var(--line); }
-.document summary { padding: .35rem 0; text-decoration: none; }
+.document summary { padding: .35rem 0; }
 .document summary h3 { margin: 0; padding: 0; border: 0; }
 dl { margin: 0 0 1rem; }
 dl div { display: grid; grid-template-columns: minmax(8rem, 30%) 1fr; gap: 0 1rem; padding: .2rem 0; }
@@ -148,10 +152,13 @@ th:first-child, th.text, td.text, .texts :is(th, td) { text-align: left; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-weight: 400; }
 tbody th { font-weight: 550; }
-@media (min-width: 23rem) { tbody th { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
+@media (min-width: 23rem) { tbody th, tbody th .chip { white-space: nowrap; } tbody th small, .blocks th { white-space: normal; } }
 .blocks tbody th { min-width: 10rem; overflow-wrap: anywhere; }
-@media (min-width: 48rem) { td .chip { white-space: nowrap; } }
-tbody th a { display: inline-flex; align-items: center; min-height: 1.75rem; }
+@media (min-width: 48rem) { td .chip { white-space: nowrap; } .blocks tbody th { max-width: 22rem; } }
+tbody th > a { display: inline-flex; align-items: center; min-height: 1.75rem; color: var(--ink); font-weight: 650; text-decoration-color: var(--edge); }
+thead a { color: inherit; text-decoration-color: transparent; }
+thead a:hover { text-decoration-color: currentColor; }
+[aria-sort] a { color: var(--ink); font-weight: 650; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
   .blocks :is(tbody, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
@@ -182,7 +189,9 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .pick:not(:has(:checked)) + .skip { display: none; }
 .pick ~ a { max-width: calc(100% - 3rem); }
 .pick input { width: 1.4rem; height: 1.4rem; margin: 0; accent-color: var(--accent); }
-.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 0 3rem; }
+.beside { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(28rem, 100%), 1fr)); gap: 2.5rem 3rem; align-items: start; margin: 2.5rem 0; }
+:is(h1, .lead) + .beside { margin-top: 0; }
+.beside > * > :last-child { margin-bottom: 0; }
 .funnel { margin: 0 0 1rem; padding: 0; list-style: none; }
 .funnel li { display: grid; grid-template-columns: 10.5rem 1fr; gap: 0 1rem; align-items: center; margin: 0 0 .75rem; }
 .funnel span { white-space: nowrap; }
@@ -234,7 +243,8 @@ div.offer { margin: 1.25rem 0; }
 @media (min-width: 48rem) { .area main .log { max-width: none; } .log li { display: flex; justify-content: space-between; gap: 2rem; } .log small { flex: none; max-width: 60%; } }
 details { margin: 0 0 1.75rem; }
 form + details { margin-top: 1.25rem; }
-summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: .18em; }
+summary { display: flex; align-items: center; min-height: 2.75rem; color: var(--accent); font-weight: 600; cursor: pointer; }
+summary:hover { text-decoration: underline; text-underline-offset: .18em; }
 summary::before { content: "+"; width: 1.4rem; font-weight: 700; }
 [open] > summary::before { content: "–"; }
 summary::-webkit-details-marker { display: none; }
@@ -268,7 +278,7 @@ input[aria-invalid="true"], select[aria-invalid="true"] { border-color: var(--wr
 
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 1.75rem; margin: 1.75rem 0 0; }
 .actions + p, .actions + h3, form + h3 { margin-top: 1.75rem; }
-[data-print] { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1.75rem; }
+.save, [data-print] { display: flex; flex-wrap: wrap; align-items: center; gap: 0 1.75rem; }
 .actions + .chips { margin-top: 1.25rem; }
 /* things to do beside each other, each a form of its own */
 .actions .actions { margin: 0; }
@@ -299,6 +309,7 @@ td .copy { display: block; margin: .4rem 0; }
   .document section h3 { margin-top: .9rem; padding-top: .9rem; }
   .sheet { padding: 1rem; }
   h2 { margin-top: 1.75rem; }
+  .beside { gap: 1.75rem; margin: 1.75rem 0; }
   main { padding-top: 1.25rem; padding-bottom: 1.5rem; }
   footer { padding-top: .75rem; padding-bottom: 1rem; }
   .sum { margin-bottom: 1.25rem; }

@@ -1,5 +1,6 @@
 import { type Frame, type Html, layout } from "./frame.ts";
 import { html } from "./html.ts";
+import { icon } from "./parts/icons.ts";
 import type { KitWords } from "./words.ts";
 
 export { maskEmail } from "#shared/values/mask.ts";
@@ -33,3 +34,7 @@ export function returnLink(words: KitWords, partner: string, return_url: string 
   if (!return_url || !/^https?:\/\//i.test(return_url)) return "";
   return html`<div class="actions"><a class="button second" href="${return_url}" rel="noreferrer">${words.return_to(partner)}</a></div>`;
 }
+
+/** What was signed, to keep as PDF and as text. */
+export const saveLinks = ({ to, words }: Frame, query: Record<string, string> = {}): Html =>
+  html`<p class="save"><a class="link" href="${to("/pdf", query)}">${icon("pdf")} ${words.signed.save_pdf}</a> <a class="link" href="${to("/document", query)}">${icon("pdf")} ${words.read.save}</a></p>`;

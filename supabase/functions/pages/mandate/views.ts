@@ -5,9 +5,8 @@ import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
-import { icon } from "../kit/parts/icons.ts";
 import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
-import { maskEmail, returnLink } from "../kit/views.ts";
+import { maskEmail, returnLink, saveLinks } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
 import { WORDS } from "./words.ts";
 
@@ -78,8 +77,7 @@ ${signed.code_sent_to ? html`<p class="save"><a class="link" href="${frame.root}
 ${returnLink(kit, partner, return_url)}
 <h2>${kit.signed.keep}</h2>
 <p>${words.keep_help}</p>
-<p class="save"><a class="link" href="${to("/pdf")}">${icon("pdf")} ${kit.signed.save_pdf}</a></p>
-<p class="save"><a class="link" href="${to("/document")}">${kit.read.save}</a></p>
+${saveLinks(frame)}
 ${showDocument(signed.document, languageOf(signed.document))}
 ${showSignature(signed, kit)}`,
   });

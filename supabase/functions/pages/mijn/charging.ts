@@ -7,7 +7,7 @@ import { icon } from "../kit/parts/icons.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import { ownPage } from "./frame.ts";
 import type { Charging, ChargingSession } from "./model.ts";
-import { leftOut, monthBars, monthTable } from "./months.ts";
+import { leftOut, monthBars, monthTable, yearFigure } from "./months.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -24,7 +24,7 @@ export function chargingPage(frame: MijnFrame, charging: Charging, asked: Chargi
 ${
   months.length === 0
     ? html`<p>${words.months.none}</p>${frame.is_signatory ? "" : html`<p><a class="link" href="${frame.to("/chargers")}">${words.chargers.title}</a></p>`}`
-    : html`${monthBars(frame, year, months)}
+    : html`${yearFigure(frame, months)}${monthBars(frame, year, months)}
 ${monthTable(frame, year, months, words.charging.table(year))}
 <p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${icon("csv")} ${words.charging.download_months}</a></p>`
 }

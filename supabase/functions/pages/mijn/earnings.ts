@@ -4,6 +4,7 @@ import { longMoment } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { chip } from "../kit/parts/chip.ts";
+import { empty } from "../kit/parts/empty.ts";
 import { figure } from "../kit/parts/figure.ts";
 import { rowList } from "../kit/parts/rows.ts";
 import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
@@ -34,14 +35,14 @@ ${broughtBy(frame, earnings, by !== "we")}
 <h2${shownEuro(frame, quarters) ? "" : html` class="first"`}>${words.quarters}</h2>
 ${
   quarters.length === 0
-    ? html`<p>${words.nothing_counts(year)}</p>`
+    ? empty("clock", words.nothing_counts(year))
     : html`${quarterTable(frame, earnings, by !== "we")}
 <p class="quiet">${words.steps}${quarters.length > 1 ? ` ${words.rounded}` : ""}</p>`
 }
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
-${payouts.length === 0 ? html`<p>${words.nothing_paid(year)}</p>` : payoutRows(frame, payouts)}
+${payouts.length === 0 ? empty("bank", words.nothing_paid(year)) : payoutRows(frame, payouts)}
 ${yearOverviews(frame, earnings)}
 <div class="beside">${accounts.length > 0 ? html`<section><h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}</section>` : ""}
 <section><h2>${words.fee}</h2>

@@ -140,7 +140,11 @@ const Overview = z.object({
   manages: z.string().nullable(),
   name: z.string().nullable(),
   year: z.number(),
+  /** The first day of this month. */
+  month: z.string(),
   charged_kwh: z.number(),
+  month_kwh: z.number(),
+  month_before_kwh: z.number(),
   quarters: z.array(Earned),
   /**
    * What was paid since the year began, and ever: to the person, or to the CPO that settles with them. Of it, debts were taken

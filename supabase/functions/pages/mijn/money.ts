@@ -93,6 +93,7 @@ ${figures([
   paid.all_eur > 0 || !toCome
     ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }
     : { name: words.so_far, value: euro(0) },
+  ...thisMonth(frame, overview),
   {
     name: words.charged(year),
     value: `${inNumbers(frame, charged_kwh)} kWh`,
@@ -101,6 +102,23 @@ ${figures([
 ])}
 ${computed(frame, overview)}
 </div>`;
+}
+
+/** What was charged this month beside the month before; nothing where both are without. */
+function thisMonth(frame: MijnFrame, { month, month_kwh, month_before_kwh }: Overview) {
+  if (month_kwh + month_before_kwh === 0) return [];
+  const words = WORDS[frame.locale].overview;
+  const day = new Date(month);
+  const name = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
+  const kwh = (value: number) => `${inNumbers(frame, value)} kWh`;
+  const before = name.format(new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() - 1)));
+  return [
+    {
+      name: words.charged(name.format(day)),
+      value: kwh(month_kwh),
+      small: words.before(kwh(month_before_kwh), before),
+    },
+  ];
 }
 
 /** What a year may bring, to who signed and has not charged yet. */

@@ -1,6 +1,7 @@
 import { longMonth } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { figure } from "../kit/parts/figure.ts";
 import { chartOfMonths, inNumbers, table } from "../kit/signed_in_views.ts";
 import type { IdleCharger, LeftOut, Month } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
@@ -14,11 +15,27 @@ function whole(year: number, months: readonly Month[]): Month[] {
   });
 }
 
+const sumOf = (months: readonly Month[], of: "kwh" | "sessions" | "ere_credits") =>
+  months.reduce((sum, month) => sum + month[of], 0);
+
+/** The sessions of some months, where they are known, and what is earned by them. */
+const earnedBy = (frame: MijnFrame, sessions: number, ere: number) => [
+  ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${WORDS[frame.locale].months.sessions.toLowerCase()}`]),
+  `${inNumbers(frame, ere, 2)} ERE`,
+];
+
+/** What was charged in a year, in large. */
+export const yearFigure = (frame: MijnFrame, months: readonly Month[]): Html =>
+  figure(
+    `${inNumbers(frame, sumOf(months, "kwh"))} kWh`,
+    earnedBy(frame, sumOf(months, "sessions"), sumOf(months, "ere_credits")).join(", "),
+  );
+
 /** A year as twelve columns. The same numbers stand in monthTable(). */
 export function monthBars(frame: MijnFrame, year: number, months: readonly Month[]): Html {
   const words = WORDS[frame.locale].months;
   const all = whole(year, months);
-  const total = all.reduce((sum, { kwh }) => sum + kwh, 0);
+  const total = sumOf(all, "kwh");
   const most = all.reduce((best, month) => (month.kwh > best.kwh ? month : best));
   const said = total > 0 ? words.description(inNumbers(frame, total), longMonth(most.month, frame.words)) : words.none;
   return chartOfMonths(
@@ -29,8 +46,12 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
       value: kwh,
       said: [
         `${inNumbers(frame, kwh, Number.isInteger(kwh) ? 0 : 1)} kWh`,
+<<<<<<< HEAD
         ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${words.of_sessions(sessions)}`]),
         `${inNumbers(frame, ere_credits, 2)} ERE`,
+=======
+        ...earnedBy(frame, sessions, ere_credits),
+>>>>>>> look
       ].join(", "),
     })),
   );
@@ -39,7 +60,7 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
 /** The months in which something was charged, each a link to its sessions where those are known: a CPO delivers totals. */
 export function monthTable(frame: MijnFrame, year: number, months: readonly Month[], label: string): Html {
   const words = WORDS[frame.locale].months;
-  const total = (of: "kwh" | "sessions" | "ere_credits") => months.reduce((sum, month) => sum + month[of], 0);
+  const total = (of: "kwh" | "sessions" | "ere_credits") => sumOf(months, of);
   const cells = (kwh: number, sessions: number, ere: number) => [
     inNumbers(frame, kwh),
     inNumbers(frame, sessions),

@@ -65,7 +65,8 @@ export const nl = {
     unknown_rest: "de rest is nog niet bekend",
     unknown_why:
       "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
-    charged: (year: number) => `Geladen in ${year}`,
+    charged: (when: number | string) => `Geladen in ${when}`,
+    before: (kwh: string, month: string) => `${kwh} in heel ${month}`,
     counted: (kwh: string, ere: string) => `${kwh} kWh telt mee: ${ere} ERE`,
     charged_only: (kwh: string, year: number) =>
       `U laadde in ${year} ${kwh} kWh. Daarvan telt nog niets mee: hieronder ziet u waarom.`,

@@ -3,6 +3,7 @@ import { PERSONAL_SCOPES } from "#shared/values/scopes.ts";
 import { radios, textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { empty } from "../kit/parts/empty.ts";
 import type { Returned } from "../kit/returned.ts";
 import { formToken } from "../kit/sign_in_views.ts";
 import { doButton, doneOf, onceField, shownOnce } from "../kit/signed_in_views.ts";
@@ -25,7 +26,7 @@ export function tokensPage(frame: MijnFrame, { email, tokens }: Tokens, { typed,
 ${shownOnce(words.new_title, words.new_once, secret)}
 <p>${words.what}</p>
 <h2>${words.yours}</h2>
-${tokens.length === 0 ? html`<p>${words.none}</p>` : tokens.map((token) => one(frame, token))}
+${tokens.length === 0 ? empty("gear", words.none) : tokens.map((token) => one(frame, token))}
 <h2>${words.create}</h2>
 <form method="post" action="${frame.to("/tokens")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}

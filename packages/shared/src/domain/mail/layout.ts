@@ -29,6 +29,8 @@ export type Content = {
   subject: string;
   greeting: string;
   lines: string[];
+  /** The sum it is about, in large above the lines that say it. */
+  amount?: string;
   code?: string;
   button?: { label: string; link: string };
   after: string;
@@ -99,7 +101,7 @@ const DARK = `
   @media (prefers-color-scheme: dark) {
     body, .ground { background: #0f1512 !important; }
     .sheet { background: #18211c !important; border-color: #33413a !important; }
-    .sheet, .sheet p, .code { color: #e9efeb !important; }
+    .sheet, .sheet p, .sheet ul, .code { color: #e9efeb !important; }
     .quiet, .quiet a { color: #a9b7af !important; }
     .code { background: #0f1512 !important; border-color: #33413a !important; }
   }`;
@@ -113,12 +115,18 @@ const QUIET = `margin: 0 0 12px; font-size: 14px; line-height: 1.5; color: #5561
 function toHtml(config: Service, locale: Locale, content: Content): string {
   const { SERVICE_NAME, SUPPORT_EMAIL } = config;
   const { lang, regards, questions, linkFallback } = MAIL_MESSAGES[locale];
-  const { subject, greeting, lines, code, button, after, unexpected, document, sender, logo, unsubscribe } = content;
+  const { subject, greeting, amount, lines, code, button, after, unexpected, document, sender, logo, unsubscribe } =
+    content;
   const head = logo ? raw(showLogo(config, logo.of, logo.shown)) : (sender ?? SERVICE_NAME);
   const chosen = shadesOf(content.color);
   const { accent, fill, on_fill } = chosen?.light ?? { accent: OURS, fill: OURS, on_fill: "#ffffff" };
   // what a partner writes may have lines
-  const paragraph = (text: string) => html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
+  const paragraph = (text: string) => {
+    const items = text.split("\n").map((line) => /^- (.+)$/.exec(line)?.[1]);
+    return items.every((item) => item !== undefined)
+      ? html`<ul style="${TEXT}; padding-left: 22px">${items.map((item) => html`<li>${item}</li>`)}</ul>`
+      : html`<p style="${TEXT}; white-space: pre-line">${text}</p>`;
+  };
   return html`<!doctype html>
 <html lang="${lang}">
 <head>
@@ -134,6 +142,7 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
 <div class="sheet" style="max-width: 544px; margin: 0 auto; padding: 32px 28px 20px; background: #ffffff; border: 1px solid #d8e0db; border-radius: 10px">
 <p style="${TEXT}; font-weight: 600${sender ? `; padding: 0 0 12px; border-bottom: 3px solid ${fill}` : ""}">${head}</p>
 ${paragraph(greeting)}
+${amount ? html`<p style="${TEXT}; font-size: 32px; font-weight: 700; line-height: 1.2">${amount}</p>` : ""}
 ${lines.map(paragraph)}
 ${
   code

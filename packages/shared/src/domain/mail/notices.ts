@@ -82,7 +82,7 @@ export function noticeContent(notice: Notice, reader: NoticeReader, locale: Loca
   };
 }
 
-type Said = Pick<Content, "subject" | "lines" | "after"> & { button?: string };
+type Said = Pick<Content, "subject" | "amount" | "lines" | "after"> & { button?: string };
 
 function contentOf(
   notice: Notice,
@@ -145,6 +145,7 @@ function contentOf(
       const days = between(day(notice.from), day(notice.until));
       return {
         subject: subject(amount),
+        amount,
         lines: [...lines(amount, notice.iban_last4, days), notices.net],
         button: notices.earnings,
         after,
@@ -159,6 +160,7 @@ function contentOf(
       const list = new Intl.ListFormat(MANDATE_WORDS[locale].date_locale).format(quarters);
       return {
         subject: subject(amount),
+        amount,
         lines: [
           ...lines(amount, notice.iban_last4),
           ...(quarters.length > 0 ? [covers(list, inKwh(notice.kwh, locale))] : []),
@@ -218,5 +220,5 @@ export const inKwh = (kwh: number, locale: Locale): string =>
 export function inEuro(amount: number, locale: Locale): string {
   const { date_locale } = MANDATE_WORDS[locale];
   const euro = new Intl.NumberFormat(date_locale, { style: "currency", currency: "EUR" }).format(Math.abs(amount));
-  return amount < 0 ? `\u2212 ${euro}` : euro;
+  return amount < 0 ? `\u2212\u00a0${euro}` : euro;
 }

@@ -3,6 +3,7 @@ export const PARTS_STYLE = `
 .icon { flex: none; width: 1.25em; height: 1.25em; vertical-align: -.25em; }
 .chip { display: inline-flex; align-items: center; gap: .3rem; max-width: 100%; padding: .1rem .6rem .1rem .4rem; border: 1px solid transparent; border-radius: 1rem; background: var(--ground); color: var(--quiet); font-size: .875rem; font-weight: 600; line-height: 1.5; text-align: left; }
 .chip > span:not(.hidden) { min-width: 0; overflow-wrap: anywhere; }
+.chip > span:not(.hidden)::first-letter { text-transform: uppercase; }
 .chip .icon { width: 1rem; height: 1rem; }
 .chip.done { background: var(--tint); color: var(--accent); }
 .chip.way { background: var(--way-tint); color: var(--way); }
@@ -14,9 +15,10 @@ export const PARTS_STYLE = `
 .amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; }
 .amount .quiet { font-size: 1rem; }
 dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; margin: 0 0 1.5rem; }
-@media (min-width: 48rem) { .figures { --tile: 13rem; } }
+@media (min-width: 48rem) { .figures { --tile: 13rem; } .beside .figures { --tile: 9.5rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
 .figures dd { font-size: 1.375rem; font-weight: 650; line-height: 1.35; }
+@media (max-width: 30rem) { .figures div:last-child:nth-child(odd) { grid-column: 1 / -1; } }
 .figures small { hyphens: auto; }
 .figures a { display: inline-flex; align-items: center; min-height: 1.75rem; }
 
@@ -59,7 +61,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(13rem, 100%), 1fr)); gap: 0 1.25rem; align-items: end; padding-top: .25rem; }
 @media (max-width: 40rem) { .chips { flex-wrap: nowrap; gap: .35rem; margin: 0 -1.25rem .5rem; padding: 3px 1.25rem; overflow-x: auto; } .chips a { flex: none; min-height: 2.5rem; padding: .1rem .65rem; font-size: .9375rem; } .top { display: block; } .filter { margin-bottom: .5rem; } .filter .line .button { width: auto; } .find { flex-basis: 11rem; } }
 
-.chart { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 1fr); margin: .75rem 0 .5rem; padding: 0; list-style: none; }
+.chart { display: grid; grid-auto-flow: column; grid-auto-columns: minmax(0, 8rem); margin: .75rem 0 .5rem; padding: 0; list-style: none; }
 .chart li { display: flex; flex-direction: column-reverse; min-width: 0; margin: 0; text-align: center; }
 .chart .column { display: flex; flex-direction: column-reverse; padding: 0 14%; border-bottom: 1px solid var(--edge); }
 .chart svg { display: block; width: 100%; max-width: 4.5rem; margin: 0 auto; forced-color-adjust: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
@@ -77,7 +79,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .chart .chosen .column { border-bottom: 3px solid var(--accent); margin-bottom: -2px; }
 .chart[tabindex] li { cursor: pointer; }
 @media (max-width: 40rem) {
-  .many { grid-auto-flow: row; gap: .4rem; }
+  .many { grid-auto-flow: row; grid-auto-columns: minmax(0, 1fr); gap: .4rem; }
   .many li { display: grid; grid-template-columns: 4.25rem 1fr 4.5rem; align-items: center; gap: .5rem; text-align: left; }
   .many .column { flex-direction: row; padding: 0; border: 0; }
   .many .chosen .column { margin: 0; border: 0; }
@@ -91,6 +93,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 
 .empty { max-width: 42rem; margin: 1rem 0 2rem; padding: 2rem 1.5rem; border: 1.5px dashed var(--line); border-radius: 12px; text-align: center; }
 .empty > .icon { width: 2.25rem; height: 2.25rem; margin-bottom: .5rem; color: var(--quiet); }
+.area main .empty { max-width: none; }
 .empty p { margin: 0 auto .75rem; }
 .empty p:last-child { margin-bottom: 0; }
 
@@ -108,7 +111,7 @@ td details { margin: 0; }
 @media (max-width: 47.99rem) and (min-height: 30rem) { .bar { margin-top: 1rem; padding: .5rem 0 .75rem; position: sticky; bottom: 0; z-index: 1; } .bar .button { flex: 1 1 auto; } :root:has(.bar) { scroll-padding-bottom: 9rem; } }
 
 .signed-in { position: relative; margin: 0 -.5rem 0 0; }
-.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); text-decoration: none; }
+.signed-in summary { gap: .4rem; padding: 0 .5rem; border-radius: 8px; color: var(--ink); font-weight: 400; }
 .signed-in summary::before { content: none; }
 .signed-in summary span { max-width: 14rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .signed-in > div { position: absolute; right: 0; top: 100%; z-index: 2; width: max-content; max-width: min(20rem, calc(100vw - 2.5rem)); padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 10px; background: var(--sheet); box-shadow: 0 8px 24px color-mix(in srgb, var(--ink) 16%, transparent); overflow-wrap: anywhere; }
@@ -117,8 +120,7 @@ td details { margin: 0; }
 header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
-.beside > * > h2:first-child, .beside > .money { margin-top: 0; }
-.beside > section { margin-bottom: 2rem; }
+.beside > * > h2:first-child, .beside section:first-child > h2, .beside > .money { margin-top: 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
 .link .icon { margin-right: .4rem; }

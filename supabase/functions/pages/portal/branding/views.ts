@@ -45,7 +45,7 @@ export function brandingPage(
     style: `${PATH}${BRANDING_PAGE}/preview.css?${new URLSearchParams({ color: colorOf(color) })}`,
     body: html`${newsOf(news && words[news])}
 <p>${words.what(frame.config.SERVICE_NAME)}</p>
-<section aria-labelledby="look"><h2 id="look">${words.look}</h2>
+<div class="beside"><div><section aria-labelledby="look"><h2 id="look">${words.look}</h2>
 <form method="post" action="${frame.to(BRANDING_PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${input("display_name", words.hints.display_name(who.partner_name), html` autocomplete="organization" maxlength="120"`)}
@@ -53,10 +53,6 @@ ${input("primary_color", words.hints.primary_color, html` autocomplete="off" max
 ${input("reply_to", words.hints.reply_to, html` autocomplete="email" maxlength="254" spellcheck="false"`, "email")}
 <div class="actions"><button class="button">${words.submit}</button><button class="button second" name="look" value="yes">${words.try}</button></div>
 </form></section>
-<section aria-labelledby="preview"><h2 id="preview">${words.preview}</h2>
-<p data-color-said>${sayColor(frame, colorOf(color))}</p>
-${preview(frame, shown, "light")}
-${preview(frame, shown, "dark")}</section>
 <section aria-labelledby="logo-title"><h2 id="logo-title">${words.logo}</h2>
 <p>${brand.logo ? words.has_logo : words.no_logo}</p>
 <form method="post" action="${frame.to(`${BRANDING_PAGE}/logo`)}" enctype="multipart/form-data" novalidate>
@@ -64,7 +60,11 @@ ${formToken(frame.form_token)}
 ${fileInput({ id: "logo", label: words.file, hint: words.file_hint, error: errors.logo, accept: "image/png,.png" })}
 <div class="actions"><button class="button">${words.upload}</button>
 ${brand.logo ? html`<a class="link" href="${frame.to(`${BRANDING_PAGE}/logo/remove`)}">${words.remove}</a>` : ""}</div>
-</form></section>`,
+</form></section></div>
+<section aria-labelledby="preview"><h2 id="preview">${words.preview}</h2>
+<p data-color-said>${sayColor(frame, colorOf(color))}</p>
+${preview(frame, shown, "light")}
+${preview(frame, shown, "dark")}</section></div>`,
   });
 }
 

@@ -22,6 +22,7 @@ export function customerPage(frame: PortalFrame, { who, customer, draft, account
   const { conditions, delivered } = words;
   return portalPage(frame, "/customers", who, {
     title: customer.naam ?? customer.email ?? words.hidden,
+    up: { href: frame.to("/customers"), label: words.back },
     body: html`${isDisclosed ? "" : html`<p class="panel">${words.hidden_why}</p>`}
 ${missing(frame, customer, account !== null)}
 ${
@@ -73,8 +74,7 @@ ${details([
   [words.code, html`${secretBox(customer.customer_ref)}<small>${words.code_hint}</small>`],
 ])}
 <h2>${words.earns}</h2>
-<p>${words.fee(percent(frame, customer.effective_fee_pct), percent(frame, customer.partner_share_pct))}</p>
-<p><a class="link" href="${frame.to("/customers")}">${words.back}</a></p>`,
+<p>${words.fee(percent(frame, customer.effective_fee_pct), percent(frame, customer.partner_share_pct))}</p>`,
   });
 }
 

@@ -21,6 +21,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
   const isOpen = draft.status === "invited" || draft.status === "claimed";
   return portalPage(frame, "/drafts", who, {
     title: draft.name ?? draft.email,
+    up: { href: frame.to("/drafts", here), label: words.back },
     body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
 <div class="beside"><section><p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
@@ -44,8 +45,7 @@ ${
     ? ""
     : html`<h2>${words.withdraw}</h2><p>${words.withdraw_what}</p>
 <p><a class="link" href="${frame.to(`/drafts/${draft.draft_id}/withdraw`, here)}">${words.withdraw_do}</a></p>`
-}</section></div>
-<p><a class="link" href="${frame.to("/drafts", here)}">${words.back}</a></p>`,
+}</section></div>`,
   });
 }
 

@@ -25,17 +25,17 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
 ${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
 ${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
-<h2>${words.invoices}</h2>
+<div class="beside"><section><h2>${words.invoices}</h2>
 ${
   invoices.length === 0
     ? empty("pdf", words.no_invoices)
     : html`${invoiceRows(frame, invoices)}
 <p class="quiet">${words.invoices_are(invoices.length)}</p>`
-}
-<h2>${words.how}</h2>
+}</section>
+<section><h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
-<p class="quiet">${words.signed_terms}</p>`,
+<p class="quiet">${words.signed_terms}</p></section></div>`,
   });
 }
 

@@ -5,6 +5,7 @@ import { longMoment, longMonth } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
+import { empty } from "../../kit/parts/empty.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { secretBox } from "../../kit/parts/secret.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -115,6 +116,7 @@ function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, l
   const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
   return settingPage(frame, who, {
     title: client.name,
+    up: { href: frame.to(PAGE), label: words.back },
     body: html`${newsOf(typed.get("news") === "replaced" ? words.replaced : undefined)}${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <div class="beside"><section><h2>${words.details}</h2>
 <dl>
@@ -129,19 +131,18 @@ ${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${co
 <p>${words.ask}</p>
 ${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}</section>
 <section><h2>${words.webhooks}</h2>
-${webhooks.length === 0 ? html`<p>${words.no_webhooks}</p>` : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
+${webhooks.length === 0 ? empty("bolt", words.no_webhooks) : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
 <h2 id="accounts">${words.table}</h2>
 ${
   accounts.length === 0
-    ? html`<p>${words.no_accounts}</p>`
+    ? empty("person", words.no_accounts)
     : html`<p class="quiet">${accountsOf(frame, client)}</p>
 ${accountsTable(frame, accounts)}`
 }
 ${waysOn(words.pages, [
   ...(later ? [{ href: `${frame.to(page)}#accounts`, label: words.first }] : []),
   ...(after ? [{ href: `${frame.to(page, { after })}#accounts`, label: words.next }] : []),
-])}
-<p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
+])}`,
   });
 }
 

@@ -6,13 +6,10 @@ import type { Who } from "../model.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 
-/** One page of the settings, with the way back to all of them. */
-export function settingPage(frame: PortalFrame, who: Who, { body, ...page }: Page): Html {
-  return portalPage(frame, "/settings", who, {
-    ...page,
-    body: html`${body}
-<p class="apart"><a class="link" href="${frame.to("/settings")}">${WORDS[frame.locale].settings.back}</a></p>`,
-  });
+/** One page of the settings, with the way back to all of them, or to the page above it. */
+export function settingPage(frame: PortalFrame, who: Who, page: Page): Html {
+  const up = { href: frame.to("/settings"), label: WORDS[frame.locale].settings.back };
+  return portalPage(frame, "/settings", who, { up, ...page });
 }
 
 /** Asks once more before `page` does it; `back` is where "no" leads, and `before` stands above. */

@@ -1,4 +1,5 @@
 import type { Html } from "../../kit/frame.ts";
+import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { portalPage } from "../frame.ts";
@@ -13,13 +14,15 @@ export const showSettings = signedIn(async (request) =>
 /** How a page of the settings stands: in words, and by a chip where it has a state. */
 type State = { is: string; chip?: Html };
 
-/** The pages of the settings in their order, and how each stands. */
-function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, name: string, state: State][] {
+type Rows = [page: string, name: string, state: State][];
+
+/** The pages of the settings in their order, those of the company and those of its software, and how each stands. */
+function statesOf({ locale }: PortalFrame, settings: Settings): { company: Rows; software: Rows } {
   const { overview: words } = WORDS[locale].settings;
   const { partner, invoices_need, webhooks } = settings;
   const { company, payout, return_url, api_key } = partner;
   const [todo, done] = [chip("yours", words.todo), chip("done", words.done)];
-  return [
+  const ofCompany: Rows = [
     [
       "/company",
       words.company,
@@ -34,6 +37,9 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
     ],
     ["/branding", words.branding, { is: words.branding_is }],
     ["/colleagues", words.colleagues, { is: words.colleagues_is }],
+    ["/log", words.log, { is: words.log_is }],
+  ];
+  const ofSoftware: Rows = [
     ["/return", words.return_url, { is: return_url ?? words.return_url_none }],
     [
       "/keys",
@@ -49,24 +55,20 @@ function statesOf({ locale }: PortalFrame, settings: Settings): [page: string, n
       },
     ],
     ...(settings.clients > 0
-      ? ([["/clients", words.clients, { is: words.clients_are(settings.clients) }]] as [string, string, State][])
+      ? ([["/clients", words.clients, { is: words.clients_are(settings.clients) }]] as Rows)
       : []),
-    ["/log", words.log, { is: words.log_is }],
   ];
+  return { company: ofCompany, software: ofSoftware };
 }
 
 /** Every page of the settings, and how it stands. */
 function settingsPage(frame: PortalFrame, settings: Settings): Html {
   const words = WORDS[frame.locale].settings.overview;
+  const states = statesOf(frame, settings);
+  const list = (title: string, pages: Rows) =>
+    html`<section><h2>${title}</h2>${rowList(pages.map(([page, what, { is, chip }]) => ({ href: frame.to(`/settings${page}`), what, when: is, chip })))}</section>`;
   return portalPage(frame, "/settings", settings.who, {
     title: words.title,
-    body: rowList(
-      statesOf(frame, settings).map(([page, name, { is, chip }]) => ({
-        href: frame.to(`/settings${page}`),
-        what: name,
-        when: is,
-        chip,
-      })),
-    ),
+    body: html`<div class="beside">${list(words.of_company, states.company)}${list(words.of_software, states.software)}</div>`,
   });
 }

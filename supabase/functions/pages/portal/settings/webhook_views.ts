@@ -98,10 +98,10 @@ export function changeWebhookPage(frame: PortalFrame, shown: OneWebhook, news: R
   const page = `${PAGE}/${webhook.id}`;
   return settingPage(frame, who, {
     title: words.title,
+    up: { href: frame.to(page), label: words.back },
     errors: news.errors,
     body: html`<p>${words.what}</p>
-${codeFirst(frame, shown)}${endpointForm(frame, `${page}/change`, webhook, news, words.submit)}
-<p><a class="link" href="${frame.to(page)}">${words.back}</a></p>`,
+${codeFirst(frame, shown)}${endpointForm(frame, `${page}/change`, webhook, news, words.submit)}`,
   });
 }
 
@@ -118,14 +118,14 @@ export function sentEventPage(frame: PortalFrame, shown: OneWebhook, event: Logg
   });
   return settingPage(frame, who, {
     title: words.title,
+    up: { href: frame.to(page), label: wordsOf(frame).change.back },
     body: html`${
       event
         ? html`<p>${words.what}</p>
 <pre data-copy>${JSON.stringify(bodyOf(event), null, 2)}</pre>
 ${webhook.status === "enabled" ? doButton(frame, `${page}/event/${event.id}`, {}, words.again) : html`<p>${wordsOf(frame).replay.paused}</p>`}`
         : html`<p>${words.gone}</p>`
-    }
-<p><a class="link" href="${frame.to(page)}">${wordsOf(frame).change.back}</a></p>`,
+    }`,
   });
 }
 
@@ -155,6 +155,7 @@ export function webhookPage(frame: PortalFrame, shown: OneWebhook, at: number, {
   const from = (at - 1) * ATTEMPTS;
   return settingPage(frame, who, {
     title: words.one,
+    up: { href: frame.to(PAGE), label: words.back },
     errors,
     body: html`${newsOf(newsTold(frame, typed))}${newsOf(typed.has("all_anyway") ? words.news.all_anyway : undefined)}
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
@@ -188,8 +189,7 @@ ${radios({ id: "which", label: words.replay.which, error: errors.which, value: t
     : html`<p>${words.replay.paused}</p>`
 }
 <h2>${words.more}</h2>
-<div class="actions"><a class="button second" href="${frame.to(`${page}/change`)}">${words.change.title}</a><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>
-<p><a class="link" href="${frame.to(PAGE)}">${words.back}</a></p>`,
+<div class="actions"><a class="button second" href="${frame.to(`${page}/change`)}">${words.change.title}</a><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>`,
   });
 }
 

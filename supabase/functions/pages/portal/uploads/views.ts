@@ -8,6 +8,7 @@ import { fileInput, selectInput, textInput } from "../../kit/fields.ts";
 import type { Html, Page } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { icon } from "../../kit/parts/icons.ts";
+import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
@@ -88,14 +89,21 @@ ${textInput({ id: "columns", label: words.kwh_column, hint: words.kwh_column_hin
     title: words.title,
     errors,
     body: html`<p class="lead">${words.what}</p>
-${clients.length === 0 ? html`<p class="panel waits">${words.no_client}</p>` : form}
+<div class="beside"><section>${clients.length === 0 ? html`<p class="panel waits">${words.no_client}</p>` : form}</section>
+<section>${rowList(
+      words.examples.flatMap(({ name, label }) =>
+        ["xlsx", "csv"].map((as) => ({
+          href: frame.to(`${PAGE}/example/${name}.${as}`),
+          what: label,
+          opens: "csv" as const,
+          as,
+        })),
+      ),
+    )}
 <details><summary>${words.columns}</summary>
 <p>${words.columns_what.months}</p>
 <p>${words.columns_what.sessions}</p>
-</details>
-<ul class="pages">
-${words.examples.map(({ name, label }) => html`<li>${label}: <a href="${frame.to(`${PAGE}/example/${name}.xlsx`)}" aria-label="${label}, Excel">Excel</a>, <a href="${frame.to(`${PAGE}/example/${name}.csv`)}" aria-label="${label}, CSV">CSV</a></li>`)}
-</ul>`,
+</details></section></div>`,
   });
 }
 
