@@ -34,7 +34,8 @@ export const rowsBeside = (schema: "bench" | "core", source: "owner_id" | "charg
     on conflict (partner_id, connection_id, period) do update
        set total_kwh = d.total_kwh + excluded.total_kwh, session_count = d.session_count + excluded.session_count, received_at = now()),
   heard as (
-    update ${schema}.chargers h set last_seen_at = now() from (select distinct charger_id from session) s where h.id = s.charger_id),
+    update ${schema}.chargers h set last_seen_at = now()
+      from (select distinct partner_id, charger_id from session) s where h.partner_id = s.partner_id and h.id = s.charger_id),
   kept as (
     insert into ${schema}.kept_evidence as k (partner_id, source_id, owner_id, kind, day, bytes)
     select partner_id, ${source}, owner_id, 'client', current_date, count(*) * 1000 from session group by 1, 2, 3
