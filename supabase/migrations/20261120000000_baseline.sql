@@ -2725,7 +2725,7 @@ comment on column core.ocpp_transactions.is_over is
   'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
-create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
+create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at, id);
 -- serves: what names a transaction of OCPP 2.0.1, and those whose station used its id again
 create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
     where source_id is not null;
@@ -24138,10 +24138,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and what they overlap or used to: [{charger_id, session_id, busy_from, ended_at,
--- old_busy_from?, old_ended_at?, old_month?}], the old ones of a session that was known. Of two that overlap at an
--- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
--- differ now: [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and what they overlap or used to: [{session_id}], and of one that was known before also
+-- {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month}. Of two that overlap at an EVSE the first
+-- to come stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now:
+-- [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
@@ -24469,6 +24469,7 @@ declare
   told     bigint;
   olds     jsonb;
   outcome  jsonb;
+  changed  jsonb;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
@@ -24606,19 +24607,20 @@ begin
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
-           'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
+         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('session_id', b.session_id)
+                   else jsonb_build_object(
+                     'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
+                     'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
+                     'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
          (select sum(w.size) from worded w where not shared ? 'counted'),
          jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
-    into outcome, told, olds from beside b;
+    into outcome, changed, told, olds from beside b;
   if olds is not null then
     told := coalesce(told, 0) + private.keep_replaced(olds);
   end if;
 
-  perform private.total_sessions(private.judge_sessions((
-    select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
-     where o.item ->> 'outcome' in ('created', 'updated'))));
+  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   update core.chargers h
@@ -24672,13 +24674,15 @@ begin
         and s.started_at >= t.since and s.started_at < t.until) s
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-  perform private.deliver_sessions((
-    select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
-      from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
-     cross join lateral (
-       select h.mid_eligible from core.chargers h
-        where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
-     where t.connection_id is not null and h.mid_eligible));
+  perform private.deliver_sessions(d.months)
+     from (
+       select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) as months
+         from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
+        cross join lateral (
+          select h.mid_eligible from core.chargers h
+           where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+        where t.connection_id is not null and h.mid_eligible) d
+    where d.months is not null;
 end $$;
 
 -- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked
@@ -25481,7 +25485,7 @@ begin
            and p.source = 'api'
            and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
          limit 1) p on true
-    window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
+    window same as (partition by t.external_id, t.charger_id, t.names order by t.n)  -- the id differs first
   )
   select k.n, k.old_began from known k
    where k.evse <> k.old_evse
@@ -25539,32 +25543,34 @@ begin
               else '{}' end)
         from jsonb_array_elements(resolved) f (row));
   end if;
-  with missed as (
-    select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
-           -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
-           case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
-                                                                     e.item ->> 'evse_no', e.item ->> 'started_at')
-                when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
-                else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
-      from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
-      join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
-     where f.waits
-  ), last as (
-    -- items with the same known_as are one session, and those with the same id and start that share a name: the last
-    -- item counts. Without a shared name they may be of two chargers.
-    select distinct on (m.source, m.known_as) m.* from missed m
-     where not exists (
-       select from missed l
-        where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
-          and l.item ->> 'started_at' = m.item ->> 'started_at')
-     order by m.source, m.known_as, m.n desc
-  )
-  select jsonb_agg(jsonb_build_object(
-           'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
-           'names', l.names, 'reason', l.reason,
-           'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
-             'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
-    into parked from last l;
+  if resolved @> '[{"waits": true}]' then
+    with missed as (
+      select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
+             -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
+             case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
+                                                                       e.item ->> 'evse_no', e.item ->> 'started_at')
+                  when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
+                  else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
+        from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
+        join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
+       where f.waits
+    ), last as (
+      -- items with the same known_as are one session, and those with the same id and start that share a name: the last
+      -- item counts. Without a shared name they may be of two chargers.
+      select distinct on (m.source, m.known_as) m.* from missed m
+       where not exists (
+         select from missed l
+          where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
+            and l.item ->> 'started_at' = m.item ->> 'started_at')
+       order by m.source, m.known_as, m.n desc
+    )
+    select jsonb_agg(jsonb_build_object(
+             'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
+             'names', l.names, 'reason', l.reason,
+             'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
+               'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+      into parked from last l;
+  end if;
   return query
   select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
          r.session_id, r.flags, f.stored_began
@@ -25737,7 +25743,7 @@ return coalesce(regexp_replace(upper(party), '^(..)-?(...)$', '\1-\2'), '');
 -- Keeps the names of a client while its sessions are stored by them.
 create function private.hold_names(owner uuid) returns void
 language sql
-as $$ select private.lock('charger_names', owner::text, shared => true) $$;
+return private.lock('charger_names', owner::text, shared => true);
 
 -- Waits for who stores sessions by the names of a client: then they may be taken away.
 create function private.hold_names_alone(owner uuid) returns void
@@ -26188,10 +26194,12 @@ comment on function ops.charger_release(jsonb) is
 
 -- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
 
--- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there: without signed
+-- texts nothing is left to count.
 create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
 language sql stable
-return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
+return case when source = 'ocpi' then 0 else octet_length(document::text) end
+     + case when signed = '{}' then 0 else octet_length(signed::text) end;
 
 -- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
 -- the query of its caller.
@@ -26699,7 +26707,7 @@ begin
     return json_build_object('leased', false);
   end if;
   begin
-    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    results := private.take_cdrs(link, cdrs);
     perform private.settle_unread(link, cdrs, results);
   exception when sqlstate 'RULES' then
     if sqlerrm <> 'parked_limit' then
@@ -26709,7 +26717,7 @@ begin
   end;
   if no_room then
     cdrs := private.cdrs_not_to_park(link.owner_id, cdrs);
-    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    results := private.take_cdrs(link, cdrs);
     perform private.settle_unread(link, cdrs, results);
     update core.ocpi_connections c
        set left_from = least(c.left_from, private.ocpi_pull_from(link)),
@@ -27018,9 +27026,10 @@ begin
   end loop;
 end $$;
 
--- Takes CDRs of the client that acts, which is locked: no two of its batches judge at once. Answers [{place, status:
--- taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a CDR is kept.
-create function private.take_cdrs(link core.ocpi_connections, sent private.sent_cdr[]) returns jsonb
+-- Takes CDRs, [private.sent_cdr], of the client that acts, which is locked: no two of its batches judge at once.
+-- Answers [{place, status: taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a
+-- CDR is kept.
+create function private.take_cdrs(link core.ocpi_connections, cdrs jsonb) returns jsonb
 language plpgsql
 as $$
 declare
@@ -27039,7 +27048,7 @@ declare
   faulty  int   := 0;
   last    text;
 begin
-  foreach cdr in array sent loop
+  for cdr in select * from jsonb_populate_recordset(null::private.sent_cdr, cdrs) c order by c.place loop
     known := null;
     reason := coalesce(cdr.refused,
                        case when cdr.party <> all (parties) then 'party_id: ' || cdr.party
@@ -27111,18 +27120,6 @@ begin
   return results;
 end $$;
 
--- CDRs as they are sent in, in their order.
-create function private.sent_cdrs(cdrs jsonb) returns private.sent_cdr[]
-language sql immutable
-as $$
-  select array(select row(c.place, c.party, c.id, c.kept_sha256, c.sent_sha256, c.document, c.kind, c.credit_of,
-                          c.session, c.refused)::private.sent_cdr
-                 from jsonb_to_recordset(cdrs) as c (place int, party text, id text, kept_sha256 text, sent_sha256 text,
-                                                     document jsonb, kind text,
-                                                     credit_of text, session jsonb, refused text)
-                order by c.place)
-$$;
-
 create function api.take_cdr(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -27141,7 +27138,7 @@ begin
   update core.ocpi_connections c set push_seen_at = private.now()
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
        and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
-  results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+  results := private.take_cdrs(link, cdrs);
   perform private.settle_unread(link, cdrs, results);
   return results -> 0;
 end $$;
@@ -27252,7 +27249,7 @@ begin
   perform private.act_for_client((input ->> 'partner_id')::uuid, (input ->> 'owner_id')::uuid);
   link := private.own_ocpi();
   if link.owner_id is not null then
-    results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+    results := private.take_cdrs(link, input -> 'cdrs');
     perform private.settle_unread(link, input -> 'cdrs', results);
   end if;
   return json_build_object('taken', (select count(*) from jsonb_array_elements(results) r
@@ -29917,7 +29914,12 @@ end $$;
 -- private.judge_month for a single month; it reads the coverage itself.
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
-as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
+as $$
+declare
+  coverage constant core.connection_coverage := private.coverage_of(connection);
+begin
+  return private.judge_month(coverage, period);  -- of a variable the planner writes its body into the query
+end $$;
 
 -- Judges a connection's open months again, after a signature or its end. Locked months stay as they are.
 create function private.judge_months(connection uuid) returns void

@@ -6,7 +6,7 @@ import { rateAgainst } from "./kit/findings.ts";
 import { ask, type Outgoing, wire } from "./kit/load.ts";
 import { requests, takeTurns } from "./kit/measure.ts";
 import { liftLimits, seed } from "./kit/seed.ts";
-import { LIKE_SESSIONS, SESSIONS_BEFORE } from "./kit/sessions.ts";
+import { debit, LIKE_SESSIONS, rowsBeside, SESSIONS_BEFORE } from "./kit/sessions.ts";
 import { withStack } from "./kit/stack.ts";
 
 /** Platforms, one charger each: the CDRs of one platform are taken one after the other. */
@@ -16,6 +16,8 @@ const PLATFORMS = 16;
 const TABLES = `
   create table bench.cdrs (like core.ocpi_cdrs including all,
     foreign key (partner_id, owner_id) references core.ocpi_connections (partner_id, owner_id));
+  create table bench.connections (like core.ocpi_connections including all);
+  insert into bench.connections select * from core.ocpi_connections;
   ${LIKE_SESSIONS}`;
 
 const INSERT = `
@@ -23,7 +25,7 @@ const INSERT = `
     select r.*, b.body -> 'cdr' as cdr, sha256(convert_to(b.body ->> 'cdr', 'UTF8')) as digest
       from (select $1::jsonb as body) b
      cross join lateral jsonb_to_record(b.body) as r (partner_id uuid, owner_id uuid, charger_id uuid, connection_id uuid)),
-  kept as (
+  cdr as (
     insert into bench.cdrs (partner_id, owner_id, party, cdr_id, kept_sha256, status, document, document_sha256)
     select s.partner_id, s.owner_id, 'NL-TNM', s.cdr ->> 'id', s.digest, 'taken', s.cdr, s.digest from sent s),
   session as (
@@ -31,9 +33,12 @@ const INSERT = `
     select s.partner_id, s.charger_id, gen_random_uuid(), s.connection_id, s.owner_id, 'ocpi', s.cdr ->> 'id',
            (s.cdr ->> 'start_date_time')::timestamptz, (s.cdr ->> 'start_date_time')::timestamptz, (s.cdr ->> 'end_date_time')::timestamptz, ((s.cdr ->> 'total_energy')::numeric * 1000)::bigint,
            'completed', now() from sent s
-    returning partner_id, charger_id, owner_id, id, external_id),
+    returning partner_id, charger_id, connection_id, owner_id, id, external_id, started_at, wh),
+  counted as (
+    update bench.connections c set taken = c.taken + 1 from session n where c.partner_id = n.partner_id and c.owner_id = n.owner_id),
   changed as (
-    insert into bench.changes (partner_id, owner_id, charger_id, session_id) select partner_id, owner_id, charger_id, id from session)
+    insert into bench.changes (partner_id, owner_id, charger_id, session_id) select partner_id, owner_id, charger_id, id from session),
+  ${rowsBeside("bench", "owner_id")}, ${debit("bench")}
   insert into bench.evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document_sha256)
   select n.partner_id, n.charger_id, n.id, n.owner_id, 'ocpi', n.external_id, s.digest from session n, sent s`;
 

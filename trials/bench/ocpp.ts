@@ -5,7 +5,7 @@ import { rateAgainst } from "./kit/findings.ts";
 import { ask, type Outgoing, wire } from "./kit/load.ts";
 import { requests, takeTurns } from "./kit/measure.ts";
 import { liftLimits, seed } from "./kit/seed.ts";
-import { LIKE_SESSIONS, SESSIONS_BEFORE } from "./kit/sessions.ts";
+import { LIKE_SESSIONS, rowsBeside, SESSIONS_BEFORE } from "./kit/sessions.ts";
 import { withStack } from "./kit/stack.ts";
 
 const CHARGERS = 16;
@@ -17,26 +17,26 @@ const TABLES = `
     foreign key (partner_id, charger_id, owner_id) references core.chargers (partner_id, id, owner_id));
   ${LIKE_SESSIONS}`;
 
-/** The session as it began, and its words; then as it ended, and its words. */
+/** The transaction and its session as they ended, and the words of the end. */
 const INSERT = `
   with sent as (
-    select r.*, m.value as words, sha256(convert_to(m.value::text, 'UTF8')) as digest, m.ordinality as n, gen_random_uuid() as id
+    select r.*, r.messages -> 0 as words, r.messages -> 1 as last, sha256(convert_to(r.messages ->> 1, 'UTF8')) as digest, gen_random_uuid() as id
       from (select $1::jsonb as body) b
-     cross join lateral jsonb_to_record(b.body) as r (partner_id uuid, owner_id uuid, charger_id uuid, connection_id uuid, messages jsonb)
-     cross join lateral jsonb_array_elements(r.messages) with ordinality m),
+     cross join lateral jsonb_to_record(b.body) as r (partner_id uuid, owner_id uuid, charger_id uuid, connection_id uuid, messages jsonb)),
   transaction as (
     insert into bench.transactions (partner_id, charger_id, owner_id, source_id, connector, started_at, first_at, meter_start_wh, last_at, last_wh, ended_at, end_wh, clock)
     select s.partner_id, s.charger_id, s.owner_id, s.words -> 'payload' -> 'transactionInfo' ->> 'transactionId', 1, (s.words -> 'payload' ->> 'timestamp')::timestamptz,
-           (s.words -> 'payload' ->> 'timestamp')::timestamptz, 0, now(), 5000, now(), 5000, 'charger' from sent s where s.n = 1),
+           (s.words -> 'payload' ->> 'timestamp')::timestamptz, 0, now(), 5000, now(), 5000, 'charger' from sent s),
   session as (
     insert into bench.sessions (partner_id, charger_id, id, connection_id, owner_id, source, external_id, started_at, busy_from, ended_at, wh, status, received_at)
     select s.partner_id, s.charger_id, s.id, s.connection_id, s.owner_id, 'ocpp', s.words -> 'payload' -> 'transactionInfo' ->> 'transactionId',
-           (s.words -> 'payload' ->> 'timestamp')::timestamptz, (s.words -> 'payload' ->> 'timestamp')::timestamptz, now(), 5000, 'completed', now() from sent s where s.n = 1),
+           (s.words -> 'payload' ->> 'timestamp')::timestamptz, (s.words -> 'payload' ->> 'timestamp')::timestamptz, now(), 5000, 'completed', now() from sent s
+    returning partner_id, charger_id, connection_id, owner_id, id, external_id, started_at, wh),
   changed as (
-    insert into bench.changes (partner_id, owner_id, charger_id, session_id) select s.partner_id, s.owner_id, s.charger_id, s.id from sent s)
+    insert into bench.changes (partner_id, owner_id, charger_id, session_id) select s.partner_id, s.owner_id, s.charger_id, s.id from sent s),
+  ${rowsBeside("bench", "charger_id")}
   insert into bench.evidence (partner_id, charger_id, session_id, owner_id, source, external_id, document, document_sha256)
-  select s.partner_id, s.charger_id, b.id, s.owner_id, 'ocpp', s.words -> 'payload' -> 'transactionInfo' ->> 'transactionId', s.words, s.digest
-    from sent s join sent b on b.n = 1`;
+  select s.partner_id, s.charger_id, n.id, s.owner_id, 'ocpp', n.external_id, s.last, s.digest from session n, sent s`;
 
 type Connected = { partner_id: string; owner_id: string; charger_id: string; connection_id: string };
 

@@ -24,7 +24,12 @@ end $$;
 -- private.judge_month for a single month; it reads the coverage itself.
 create function private.month_status(connection uuid, period date) returns text
 language plpgsql stable
-as $$ begin return private.judge_month(private.coverage_of(connection), period); end $$;
+as $$
+declare
+  coverage constant core.connection_coverage := private.coverage_of(connection);
+begin
+  return private.judge_month(coverage, period);  -- of a variable the planner writes its body into the query
+end $$;
 
 -- Judges a connection's open months again, after a signature or its end. Locked months stay as they are.
 create function private.judge_months(connection uuid) returns void

@@ -20,7 +20,7 @@ const sumOf = (months: readonly Month[], of: "kwh" | "sessions" | "ere_credits")
 
 /** The sessions of some months, where they are known, and what is earned by them. */
 const earnedBy = (frame: MijnFrame, sessions: number, ere: number) => [
-  ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${WORDS[frame.locale].months.sessions.toLowerCase()}`]),
+  ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${WORDS[frame.locale].months.of_sessions(sessions)}`]),
   `${inNumbers(frame, ere, 2)} ERE`,
 ];
 
@@ -46,12 +46,7 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
       value: kwh,
       said: [
         `${inNumbers(frame, kwh, Number.isInteger(kwh) ? 0 : 1)} kWh`,
-<<<<<<< HEAD
-        ...(frame.is_signatory ? [] : [`${inNumbers(frame, sessions)} ${words.of_sessions(sessions)}`]),
-        `${inNumbers(frame, ere_credits, 2)} ERE`,
-=======
         ...earnedBy(frame, sessions, ere_credits),
->>>>>>> look
       ].join(", "),
     })),
   );

@@ -137,6 +137,7 @@ declare
   told     bigint;
   olds     jsonb;
   outcome  jsonb;
+  changed  jsonb;
 begin
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
@@ -274,19 +275,20 @@ begin
            'reason', case when b.outcome = 'rejected' then coalesce(b.reason, 'unknown_charger') end,
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
-           'busy_from', b.busy_from, 'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from,
-           'old_ended_at', (b.old).ended_at, 'old_month', (b.old).month,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
+         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('session_id', b.session_id)
+                   else jsonb_build_object(
+                     'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
+                     'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
+                     'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
          (select sum(w.size) from worded w where not shared ? 'counted'),
          jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
-    into outcome, told, olds from beside b;
+    into outcome, changed, told, olds from beside b;
   if olds is not null then
     told := coalesce(told, 0) + private.keep_replaced(olds);
   end if;
 
-  perform private.total_sessions(private.judge_sessions((
-    select jsonb_agg(o.item) from jsonb_array_elements(outcome) o (item)
-     where o.item ->> 'outcome' in ('created', 'updated'))));
+  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   update core.chargers h

@@ -19,13 +19,15 @@ begin
         and s.started_at >= t.since and s.started_at < t.until) s
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-  perform private.deliver_sessions((
-    select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
-      from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
-     cross join lateral (
-       select h.mid_eligible from core.chargers h
-        where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
-     where t.connection_id is not null and h.mid_eligible));
+  perform private.deliver_sessions(d.months)
+     from (
+       select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) as months
+         from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
+        cross join lateral (
+          select h.mid_eligible from core.chargers h
+           where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+        where t.connection_id is not null and h.mid_eligible) d
+    where d.months is not null;
 end $$;
 
 -- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked

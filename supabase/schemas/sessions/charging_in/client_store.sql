@@ -128,7 +128,7 @@ begin
            and p.source = 'api'
            and p.known_as = t.external_id || ' ' || md5(array_to_string(t.names, ' '))
          limit 1) p on true
-    window same as (partition by t.charger_id, t.names, t.external_id order by t.n)
+    window same as (partition by t.external_id, t.charger_id, t.names order by t.n)  -- the id differs first
   )
   select k.n, k.old_began from known k
    where k.evse <> k.old_evse
@@ -186,32 +186,34 @@ begin
               else '{}' end)
         from jsonb_array_elements(resolved) f (row));
   end if;
-  with missed as (
-    select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
-           -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
-           case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
-                                                                     e.item ->> 'evse_no', e.item ->> 'started_at')
-                when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
-                else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
-      from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
-      join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
-     where f.waits
-  ), last as (
-    -- items with the same known_as are one session, and those with the same id and start that share a name: the last
-    -- item counts. Without a shared name they may be of two chargers.
-    select distinct on (m.source, m.known_as) m.* from missed m
-     where not exists (
-       select from missed l
-        where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
-          and l.item ->> 'started_at' = m.item ->> 'started_at')
-     order by m.source, m.known_as, m.n desc
-  )
-  select jsonb_agg(jsonb_build_object(
-           'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
-           'names', l.names, 'reason', l.reason,
-           'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
-             'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
-    into parked from last l;
+  if resolved @> '[{"waits": true}]' then
+    with missed as (
+      select f.n, f.reason, f.names, e.item, e.item ->> 'source' as source, e.item ->> 'external_id' as external_id,
+             -- two chargers may use the same session id, so we add their names; the id of a CDR already names its party
+             case when e.item ->> 'external_id' is null then concat_ws(' ', array_to_string(f.names, ' '),
+                                                                       e.item ->> 'evse_no', e.item ->> 'started_at')
+                  when e.item ->> 'source' = 'ocpi' then e.item ->> 'external_id'
+                  else (e.item ->> 'external_id') || ' ' || md5(array_to_string(f.names, ' ')) end as known_as
+        from jsonb_to_recordset(resolved) as f (n int, names text[], reason text, waits boolean)
+        join jsonb_array_elements(items) with ordinality e (item, n) on e.n = f.n
+       where f.waits
+    ), last as (
+      -- items with the same known_as are one session, and those with the same id and start that share a name: the last
+      -- item counts. Without a shared name they may be of two chargers.
+      select distinct on (m.source, m.known_as) m.* from missed m
+       where not exists (
+         select from missed l
+          where l.source = m.source and l.external_id = m.external_id and l.names && m.names and l.n > m.n
+            and l.item ->> 'started_at' = m.item ->> 'started_at')
+       order by m.source, m.known_as, m.n desc
+    )
+    select jsonb_agg(jsonb_build_object(
+             'source', l.source, 'known_as', l.known_as, 'external_id', l.external_id, 'party', l.item -> 'party',
+             'names', l.names, 'reason', l.reason,
+             'item', (l.item - 'place') || shared || jsonb_strip_nulls(jsonb_build_object(
+               'client_id', owner, 'request_id', nullif(current_setting('app.request_id', true), '')))))
+      into parked from last l;
+  end if;
   return query
   select r.place, r.sheet_row, r.source_id, case when f.waits then 'parked' else r.status end, r.reason, r.charger_id,
          r.session_id, r.flags, f.stored_began

@@ -14,7 +14,7 @@ return coalesce(regexp_replace(upper(party), '^(..)-?(...)$', '\1-\2'), '');
 -- Keeps the names of a client while its sessions are stored by them.
 create function private.hold_names(owner uuid) returns void
 language sql
-as $$ select private.lock('charger_names', owner::text, shared => true) $$;
+return private.lock('charger_names', owner::text, shared => true);
 
 -- Waits for who stores sessions by the names of a client: then they may be taken away.
 create function private.hold_names_alone(owner uuid) returns void

@@ -1,9 +1,11 @@
 -- How much we keep of what a source tells in a day. A source is a client with its platform, or an OCPP charger.
 
--- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there.
+-- The bytes that the words of a session take. A CDR stands in core.ocpi_cdrs, and is counted there: without signed
+-- texts nothing is left to count.
 create function private.evidence_size(source text, document jsonb, signed text[]) returns bigint
 language sql stable
-return case when source = 'ocpi' then 0 else octet_length(document::text) end + octet_length(signed::text);
+return case when source = 'ocpi' then 0 else octet_length(document::text) end
+     + case when signed = '{}' then 0 else octet_length(signed::text) end;
 
 -- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
 -- the query of its caller.

@@ -104,7 +104,7 @@ begin
     return json_build_object('leased', false);
   end if;
   begin
-    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    results := private.take_cdrs(link, cdrs);
     perform private.settle_unread(link, cdrs, results);
   exception when sqlstate 'RULES' then
     if sqlerrm <> 'parked_limit' then
@@ -114,7 +114,7 @@ begin
   end;
   if no_room then
     cdrs := private.cdrs_not_to_park(link.owner_id, cdrs);
-    results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+    results := private.take_cdrs(link, cdrs);
     perform private.settle_unread(link, cdrs, results);
     update core.ocpi_connections c
        set left_from = least(c.left_from, private.ocpi_pull_from(link)),

@@ -63,9 +63,10 @@ begin
   end loop;
 end $$;
 
--- Takes CDRs of the client that acts, which is locked: no two of its batches judge at once. Answers [{place, status:
--- taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a CDR is kept.
-create function private.take_cdrs(link core.ocpi_connections, sent private.sent_cdr[]) returns jsonb
+-- Takes CDRs, [private.sent_cdr], of the client that acts, which is locked: no two of its batches judge at once.
+-- Answers [{place, status: taken|unchanged|refused, reason?}]. Over the client's quota of the day only the hash of a
+-- CDR is kept.
+create function private.take_cdrs(link core.ocpi_connections, cdrs jsonb) returns jsonb
 language plpgsql
 as $$
 declare
@@ -84,7 +85,7 @@ declare
   faulty  int   := 0;
   last    text;
 begin
-  foreach cdr in array sent loop
+  for cdr in select * from jsonb_populate_recordset(null::private.sent_cdr, cdrs) c order by c.place loop
     known := null;
     reason := coalesce(cdr.refused,
                        case when cdr.party <> all (parties) then 'party_id: ' || cdr.party
@@ -156,18 +157,6 @@ begin
   return results;
 end $$;
 
--- CDRs as they are sent in, in their order.
-create function private.sent_cdrs(cdrs jsonb) returns private.sent_cdr[]
-language sql immutable
-as $$
-  select array(select row(c.place, c.party, c.id, c.kept_sha256, c.sent_sha256, c.document, c.kind, c.credit_of,
-                          c.session, c.refused)::private.sent_cdr
-                 from jsonb_to_recordset(cdrs) as c (place int, party text, id text, kept_sha256 text, sent_sha256 text,
-                                                     document jsonb, kind text,
-                                                     credit_of text, session jsonb, refused text)
-                order by c.place)
-$$;
-
 create function api.take_cdr(caller jsonb, input jsonb) returns json
 language plpgsql security definer
 as $$
@@ -186,7 +175,7 @@ begin
   update core.ocpi_connections c set push_seen_at = private.now()
    where c.partner_id = link.partner_id and c.owner_id = link.owner_id
        and (c.push_seen_at is null or c.push_seen_at < private.now() - interval '1 minute');
-  results := private.take_cdrs(link, private.sent_cdrs(cdrs));
+  results := private.take_cdrs(link, cdrs);
   perform private.settle_unread(link, cdrs, results);
   return results -> 0;
 end $$;

@@ -82,7 +82,7 @@ begin
   perform private.act_for_client((input ->> 'partner_id')::uuid, (input ->> 'owner_id')::uuid);
   link := private.own_ocpi();
   if link.owner_id is not null then
-    results := private.take_cdrs(link, private.sent_cdrs(input -> 'cdrs'));
+    results := private.take_cdrs(link, input -> 'cdrs');
     perform private.settle_unread(link, input -> 'cdrs', results);
   end if;
   return json_build_object('taken', (select count(*) from jsonb_array_elements(results) r

@@ -102,7 +102,7 @@ comment on column core.ocpp_transactions.is_over is
   'It has no stop, and ended all the same: another began at its connector, or 48 hours passed. Its last reading is its '
   'end until a stop comes.';
 -- serves: the transaction of a connector at a time
-create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at);
+create index ocpp_transactions_connector on core.ocpp_transactions (charger_id, connector, first_at, id);
 -- serves: what names a transaction of OCPP 2.0.1, and those whose station used its id again
 create unique index ocpp_transactions_source_id on core.ocpp_transactions (source_id, charger_id, partner_id)
     where source_id is not null;

@@ -63,6 +63,9 @@ export const OPTIONAL: readonly Optional[] = [
 
 export const NAMES = ["external_ref", "serial_number", "evse_uid", "evse_id", "meter_id"] as const;
 
+/** Made once: making it takes longer than reading a session. */
+const SERIAL_NUMBER = serialNumber();
+
 /** What SQL stores, without charger. Energy is in whole watt hours, moments are in UTC to the second. */
 export type Item = { place: number; [field: string]: unknown };
 export type Unreadable = { place: number; reason: string };
@@ -128,7 +131,7 @@ export function readItem(raw: unknown, place: number, source: "api" | "file" = "
   }
   for (const name of NAMES) {
     if (absent(name)) continue;
-    const value = name === "serial_number" ? serialNumber().safeParse(sent[name]).data : text(sent[name]);
+    const value = name === "serial_number" ? SERIAL_NUMBER.safeParse(sent[name]).data : text(sent[name]);
     if (!value) return unreadable(`bad_${name}`);
     keep(name, value);
   }

@@ -24,11 +24,11 @@ const id = (longest: number) =>
     .refine(isPlain, "must not contain control characters");
 
 /** An optional CiString; null if it is empty, a word for nothing, or none that can be used. */
-const name = (longest: number) =>
+const name = (longest: number, ofText = id(longest)) =>
   z
     .unknown()
     .optional()
-    .transform((value) => id(longest).safeParse(Number.isSafeInteger(value) ? `${value}` : value).data ?? null)
+    .transform((value) => ofText.safeParse(Number.isSafeInteger(value) ? `${value}` : value).data ?? null)
     .transform((value) => (value !== null && /^(?:N\/A|NULL|NONE|UNKNOWN|UNDEFINED|-+)$/.test(value) ? null : value));
 
 /** Null if it is not there, or a text without a sign. */
