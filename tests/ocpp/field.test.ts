@@ -821,6 +821,45 @@ const MIRRORED: Copy[] = [
     1,
   ],
   [
+    "our id of a charge that ended, for the next one, whose start never came",
+    [
+      begins(1, 100_000, "01:00:00"),
+      ends(ours(0), 107_000, "02:00:00"),
+      reads(1, ours(0), ["03:00:00", 108_000]),
+      reads(1, ours(0), ["03:30:00", 115_000]),
+      reads(1, ours(0), ["03:40:00", 115_500]),
+      ends(ours(0), 116_000, "04:00:00"),
+    ],
+    7,
+    8,
+  ],
+  [
+    "our id of a charge that ended, for its own values, told late and by another clock",
+    [
+      begins(1, 100_000, "01:00:00"),
+      ends(ours(0), 107_000, "02:00:00"),
+      reads(1, ours(0), ["02:30:00", 103_000]),
+      reads(1, ours(0), ["02:45:00", 105_000]),
+    ],
+    7,
+  ],
+  [
+    "two mirrors, one behind, whose start tells that a stop ended two charges in one",
+    [
+      begins(1, 100_000, "01:00:00"),
+      reads(1, "a", ["01:30:00", 101_000]),
+      reads(1, "b", ["02:15:00", 103_000]),
+      ends("b", 111_000, "03:00:00"),
+      reads(1, "c", ["03:30:00", 112_000]),
+      begins(1, 102_000, "02:00:00"),
+      reads(1, "b", ["02:15:00", 103_000]),
+      ends("b", 111_000, "03:00:00"),
+      ends("c", 120_000, "04:00:00"),
+    ],
+    11,
+    8,
+  ],
+  [
     "a stop that has its own begin, then its start, late",
     [
       ends(77, 110_000, "02:00:00", at("01:00:00", 100_000, BEGIN), at("02:00:00", 110_000, END)),
