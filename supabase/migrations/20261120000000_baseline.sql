@@ -27651,12 +27651,6 @@ begin
     known := own;
     how := 'own';
     return;
-  elsif fitting = '{}' then
-    fitting := array(select t from unnest(could) t
-                      where named = any (t.foreign_ids) and wh >= coalesce(t.last_wh, t.meter_start_wh, t.begin_wh, 0));
-    known := case when cardinality(fitting) = 1 then fitting[1] end;
-    how := case when known.id is not null then 'named' end;
-    return;
   end if;
   how := case when known.id is not null then 'guess' end;
 end $$;

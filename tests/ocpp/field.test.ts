@@ -860,6 +860,17 @@ const MIRRORED: Copy[] = [
     8,
   ],
   [
+    "one id for all charges, and a stop of the other connector, whose start never came",
+    [
+      begins(2, 100_000, "01:00:00"),
+      reads(2, 5, ["01:10:00", 101_000]),
+      ends(5, 204_000, "01:20:00"),
+      reads(2, 5, ["01:30:00", 103_000]),
+      ends(5, 104_000, "01:40:00"),
+    ],
+    4,
+  ],
+  [
     "a stop that has its own begin, then its start, late",
     [
       ends(77, 110_000, "02:00:00", at("01:00:00", 100_000, BEGIN), at("02:00:00", 110_000, END)),
