@@ -871,6 +871,23 @@ const MIRRORED: Copy[] = [
     4,
   ],
   [
+    "no ids, a stop that fits two charges, and values of the next one before it is known which",
+    [
+      begins(1, 30_000, "01:00:00"),
+      reads(1, 0, ["01:30:00", 33_000]),
+      begins(2, 100_000, "02:00:00"),
+      reads(2, 0, ["02:30:00", 105_000]),
+      ends(0, 110_000, "03:00:00"),
+      reads(2, 0, ["03:30:00", 115_000]),
+      begins(1, 34_000, "04:00:00"),
+      begins(2, 120_000, "04:00:00"),
+    ],
+    3,
+    15,
+    "open",
+    "open",
+  ],
+  [
     "a stop that has its own begin, then its start, late",
     [
       ends(77, 110_000, "02:00:00", at("01:00:00", 100_000, BEGIN), at("02:00:00", 110_000, END)),
