@@ -634,7 +634,8 @@ begin
 end $$;
 
 -- A transaction whose start never came, and whose id is 0, negative, or ours of a charge that ended. Some chargers send
--- such values while no car charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+-- such values while no car charges. So only a register that rises begins one. Null if it does not; then the reading is
+-- kept for the next.
 create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
   returns core.ocpp_transactions
 language plpgsql
