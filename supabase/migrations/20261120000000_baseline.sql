@@ -2654,7 +2654,7 @@ comment on column core.ocpp_links.foreign_ids is
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
 comment on column core.ocpp_links.idle is
-  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
+  'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
   'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is
@@ -27630,6 +27630,14 @@ begin
        and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
                                 and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
+  -- a reading that a charge of another connector passed meanwhile is that one's: values after it may be of the next
+  fitting := array(
+    select t from unnest(fitting) t
+     where not exists (
+       select from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+          and o.connector <> t.connector and o.first_at <= at and o.last_at > at + interval '1 minute'
+          and coalesce(o.meter_start_wh, o.begin_wh) <= wh and wh <= o.last_wh));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
@@ -27650,12 +27658,6 @@ begin
     -- its reading is flagged
     known := own;
     how := 'own';
-    return;
-  elsif fitting = '{}' then
-    fitting := array(select t from unnest(could) t
-                      where named = any (t.foreign_ids) and wh >= coalesce(t.last_wh, t.meter_start_wh, t.begin_wh, 0));
-    known := case when cardinality(fitting) = 1 then fitting[1] end;
-    how := case when known.id is not null then 'named' end;
     return;
   end if;
   how := case when known.id is not null then 'guess' end;
@@ -28200,6 +28202,8 @@ declare
   at  constant timestamptz := said ->> 'at';
   wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
+  before constant core.ocpp_transactions :=
+    private.ocpp_transaction_at(charger, (said ->> 'connector')::int, at - interval '2 minutes');
 begin
   select e.* into known from (
     (select * from core.ocpp_transactions t
@@ -28215,7 +28219,9 @@ begin
   if known.id is null or known.source_id is not null or known.meter_start_wh is not null
      or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
      or (known.begin_wh between wh - 10
-         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false then
+         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false
+     -- one car at a time: values that came after another charge ended there are not of a start before that end
+     or before.connector = known.connector and before.ended_at > at + interval '1 minute' then
     return null;
   end if;
   known.connector := said ->> 'connector';
@@ -28506,6 +28512,14 @@ begin
               coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
       returning * into known;
       is_own := true;
+    elsif not is_foreign and own.connector = plug
+          and coalesce((said #>> '{first,wh}')::bigint, wh)
+              >= greatest(known.meter_start_wh, known.end_wh, known.final_wh, known.last_wh) then
+      -- our id of a charge that ended here says no more than 0 does; below that end it is of that charge, told late
+      known := private.begun_by_rise(charger, link, said);
+      is_own := known.id is not null;
+      known.own_values := is_own;
+      known.foreign_ids := array[named];
     else
       known := null;
     end if;
@@ -28523,8 +28537,9 @@ begin
   return null;
 end $$;
 
--- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
--- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+-- A transaction whose start never came, and whose id is 0, negative, or ours of a charge that ended. Some chargers send
+-- such values while no car charges. So only a register that rises begins one. Null if it does not; then the reading is
+-- kept for the next.
 create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
   returns core.ocpp_transactions
 language plpgsql

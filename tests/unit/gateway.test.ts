@@ -614,6 +614,40 @@ describe("messages", () => {
     expect([asked(charger).length, asked(again).length, asked(booted).length]).toEqual([1, 0, 0]);
   });
 
+  test("contract §6 of our calls three go unanswered, then none follows until a charger boots", async () => {
+    contract.identified = false;
+    await start();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const calls: string[] = [];
+    const connect = async () => {
+      const { socket } = await Charger.connect(gateway.url, "a");
+      socket.removeAllListeners("message").on("message", (data) => {
+        const [type, , action] = JSON.parse(data.toString());
+        if (type === 2) calls.push(action);
+      });
+      return (action: string) => socket.send(JSON.stringify([2, action, action, {}]));
+    };
+    /** Longer than we wait for an answer, five times. */
+    const wait = async () => {
+      for (let n = 0; n < 5; n += 1) {
+        await sleep(50);
+        vi.advanceTimersByTime(61_000);
+      }
+      return calls.splice(0);
+    };
+    const say = await connect();
+    say("Heartbeat");
+    await sleep(50);
+    vi.advanceTimersByTime(60_000);
+    await expect.poll(() => calls).toEqual(["TriggerMessage"]);
+    say("BootNotification");
+    expect(await wait()).toEqual(["TriggerMessage", "ChangeConfiguration", "ChangeConfiguration"]);
+    say("Heartbeat");
+    expect(await wait()).toEqual([]);
+    (await connect())("BootNotification");
+    expect(await wait()).toEqual(Array(3).fill("ChangeConfiguration"));
+  });
+
   test("contract §6 of what a charger answers our calls only the words of OCPP are logged", async () => {
     const said: unknown[] = [];
     await start({}, (event, fields) => void (event === "configured" && said.push(fields?.said)));

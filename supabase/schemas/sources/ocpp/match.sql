@@ -205,6 +205,14 @@ begin
        and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
                                 and (coalesce(t.meter_start_wh, 0) = 0 or abs(t.meter_start_wh - begun_wh) <= 10)));
+  -- a reading that a charge of another connector passed meanwhile is that one's: values after it may be of the next
+  fitting := array(
+    select t from unnest(fitting) t
+     where not exists (
+       select from core.ocpp_transactions o
+        where o.partner_id = charger.partner_id and o.charger_id = charger.id and o.ended_at is null
+          and o.connector <> t.connector and o.first_at <= at and o.last_at > at + interval '1 minute'
+          and coalesce(o.meter_start_wh, o.begin_wh) <= wh and wh <= o.last_wh));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
@@ -225,12 +233,6 @@ begin
     -- its reading is flagged
     known := own;
     how := 'own';
-    return;
-  elsif fitting = '{}' then
-    fitting := array(select t from unnest(could) t
-                      where named = any (t.foreign_ids) and wh >= coalesce(t.last_wh, t.meter_start_wh, t.begin_wh, 0));
-    known := case when cardinality(fitting) = 1 then fitting[1] end;
-    how := case when known.id is not null then 'named' end;
     return;
   end if;
   how := case when known.id is not null then 'guess' end;

@@ -31,7 +31,7 @@ comment on column core.ocpp_links.foreign_ids is
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
 comment on column core.ocpp_links.idle is
-  'Per connector the last reading outside a transaction that has the id 0: {<connector>: {at, wh}}.';
+  'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
   'Per connector when it last reported Finishing or Available: {<connector>: {at, status}}.';
 comment on column core.ocpp_links.boot is

@@ -298,6 +298,8 @@ declare
   at  constant timestamptz := said ->> 'at';
   wh  constant bigint := nullif((said ->> 'meter_wh')::bigint, 0);
   known core.ocpp_transactions;
+  before constant core.ocpp_transactions :=
+    private.ocpp_transaction_at(charger, (said ->> 'connector')::int, at - interval '2 minutes');
 begin
   select e.* into known from (
     (select * from core.ocpp_transactions t
@@ -313,7 +315,9 @@ begin
   if known.id is null or known.source_id is not null or known.meter_start_wh is not null
      or known.source_started_at is not null or 'wrong' in (known.clock, said ->> 'clock')
      or (known.begin_wh between wh - 10
-         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false then
+         and wh + private.ocpp_allowance(charger, known.begin_at - at)) is false
+     -- one car at a time: values that came after another charge ended there are not of a start before that end
+     or before.connector = known.connector and before.ended_at > at + interval '1 minute' then
     return null;
   end if;
   known.connector := said ->> 'connector';
@@ -604,6 +608,14 @@ begin
               coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
       returning * into known;
       is_own := true;
+    elsif not is_foreign and own.connector = plug
+          and coalesce((said #>> '{first,wh}')::bigint, wh)
+              >= greatest(known.meter_start_wh, known.end_wh, known.final_wh, known.last_wh) then
+      -- our id of a charge that ended here says no more than 0 does; below that end it is of that charge, told late
+      known := private.begun_by_rise(charger, link, said);
+      is_own := known.id is not null;
+      known.own_values := is_own;
+      known.foreign_ids := array[named];
     else
       known := null;
     end if;
@@ -621,8 +633,9 @@ begin
   return null;
 end $$;
 
--- A transaction whose start never came, and whose id is 0 or negative. Some chargers send such values while no car
--- charges. So only a register that rises begins one. Null if it does not; then the reading is kept for the next.
+-- A transaction whose start never came, and whose id is 0, negative, or ours of a charge that ended. Some chargers send
+-- such values while no car charges. So only a register that rises begins one. Null if it does not; then the reading is
+-- kept for the next.
 create function private.begun_by_rise(charger core.chargers, link core.ocpp_links, said jsonb)
   returns core.ocpp_transactions
 language plpgsql
