@@ -542,6 +542,34 @@ describe("contract §4 above 1,000 customers", () => {
     await at("2026-09-02T22:00:00Z");
   });
 
+  test("attack: accounts that take too long to count keep no other figure from being counted", async () => {
+    await at("2026-09-04T22:00:00Z");
+    await charge();
+    await world.row("update core.dashboards set payouts = null, needs = null where partner_id = $1", large.id);
+    await world.row("alter function private.count_dashboard(uuid, boolean) rename to count_rightly");
+    await world.row(
+      `create function private.count_dashboard(partner uuid, of_clients boolean default false) returns json
+       language plpgsql stable as $$ begin
+         if of_clients then raise query_canceled; end if;
+         return private.count_rightly(partner);
+       end $$`,
+    );
+    await world.row("alter function private.count_dashboard(uuid, boolean) owner to postgres");
+    const { dashboards } = await work("/worker/run").finally(async () => {
+      await world.row("drop function private.count_dashboard(uuid, boolean)");
+      await world.row("alter function private.count_rightly(uuid, boolean) rename to count_dashboard");
+    });
+    expect(dashboards.failed).toBe(1);
+    expect(await read()).toEqual(await counted());
+    const kept = "select payouts is not null as payouts, needs is not null as needs from core.dashboards";
+    expect(await world.row(`${kept} where partner_id = $1`, large.id)).toEqual({ payouts: true, needs: true });
+    await world.row(
+      "update core.dashboards set failed_at = null, as_of = private.now() where partner_id = $1",
+      large.id,
+    );
+    await at("2026-09-02T22:00:00Z");
+  });
+
   test("with 1,000 it is of now", async () => {
     await world.row(
       "delete from core.attributions where user_id = (select user_id from core.attributions where partner_id = $1 limit 1)",
