@@ -55,7 +55,7 @@ function filesIn(path: string): string[] {
 
 /** Packs the client into a folder: compiled for `import`, and in `cjs` for `require`, with the types of the API once. */
 export async function packClient(folder: string): Promise<string> {
-  // a file that is kept does not say what schema.ts has
+  // also where the file is kept: schema.ts may be of another branch
   await run(process.execPath, [join(CLIENT, "generate.ts")]);
   const kept = join(KEPT, fingerprint());
   if (!existsSync(join(kept, clientFile()))) await pack(kept);
