@@ -3997,7 +3997,8 @@ create table core.dashboards (
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
   'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null '
-  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as long as the partner.';
+  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as '
+  'long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
   'turn.';
@@ -21061,8 +21062,8 @@ begin
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because people own what '
-  'they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
@@ -21942,8 +21943,8 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
-  'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
-  'mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
+  'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
   'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
