@@ -21063,7 +21063,8 @@ end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
   'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
-  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
+  'is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
@@ -21944,8 +21945,9 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
-  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
+  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
+  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
+  'mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 

@@ -93,7 +93,8 @@ end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
   'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
-  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
+  'is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer

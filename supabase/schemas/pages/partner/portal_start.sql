@@ -160,5 +160,6 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
-  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
+  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
+  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
+  'mail_failed: those of them whom mail does not reach.';
