@@ -1311,6 +1311,8 @@ create index personal_tokens_newest on core.personal_tokens (created_at desc);
 
 -- supabase/schemas/customers/accounts/tables.sql
 
+create extension if not exists btree_gin with schema extensions;
+
 create table core.locations (
   partner_id            uuid not null,
   id                    uuid not null default gen_random_uuid(),
@@ -1393,9 +1395,10 @@ create index accounts_newest on core.accounts (partner_id, owner_id, created_at 
 create index accounts_user on core.accounts (user_id) where user_id is not null;
 -- serves: the accounts that cannot be paid
 create index accounts_iban_wrong on core.accounts (partner_id) where not iban_checksum_ok;
--- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
-create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref,
-                                                                             company ->> 'name'))
+-- serves: a partner's search, which reads no row of another, and the operator's. The list of new entries is short,
+-- because the writer who fills it merges it
+create index accounts_words
+    on core.accounts using gin (partner_id, private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.enable_tenant_policy('core.accounts', 'select, insert, update');
 
@@ -1417,9 +1420,9 @@ create table core.signatories (
 );
 comment on table core.signatories is
   'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
--- serves: the operator's search
+-- serves: a partner's search, and the operator's
 create index signatories_words
-    on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
+    on core.signatories using gin (partner_id, private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;
@@ -3993,8 +3996,9 @@ create table core.dashboards (
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null, and as_of '
-  '-infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
+  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null '
+  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as '
+  'long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
   'turn.';
@@ -20266,7 +20270,8 @@ begin
         left join lateral (
           select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
             from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
-           where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
+           where h.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
+           order by h.created_at desc, h.id limit 1) h on true
        where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
          and (looks_for ->> 'text' is null
               or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,
@@ -20485,16 +20490,29 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
--- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the same
--- figures of the accounts of its clients, and what its newest customers need.
+-- Counts all that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the
+-- same figures of the accounts of its clients, and what its newest customers need. What fails is null, and its SQLSTATE
+-- the error.
 create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
-                                      out needs json)
-language sql stable
+                                      out needs json, out error text)
+language plpgsql stable
 as $$
-  select private.count_dashboard(partner.id), private.count_dashboard(partner.id, true),
-         private.partner_payouts(partner.id),
-         private.customers_in_need(partner, true, null)
-$$;
+begin
+  -- the quick ones first: where time runs out, only the rest is missing
+  for part in 1..4 loop
+    begin
+      case part
+        when 1 then needs := private.customers_in_need(partner, true, null);
+        when 2 then payouts := private.partner_payouts(partner.id);
+        when 3 then figures := private.count_dashboard(partner.id);
+        when 4 then accounts := private.count_dashboard(partner.id, true);
+      end case;
+    exception
+      when query_canceled then error := sqlstate; return;
+      when others then error := sqlstate;
+    end;
+  end loop;
+end $$;
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
@@ -20502,19 +20520,18 @@ as $$
 declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
+  failed text;
 begin
   if not private.has_many(partner.id) then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
-    begin
-      select c.figures, c.accounts, c.payouts, c.needs into last.figures, last.accounts, last.payouts, last.needs
-        from private.count_partner(partner) c;
-    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
-    end;
+    select c.figures, c.accounts, c.payouts, c.needs, c.error
+      into last.figures, last.accounts, last.payouts, last.needs, failed from private.count_partner(partner) c;
+    perform private.kick() where failed is not null;  -- the worker counts
     insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
-      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
+      values (partner.id, case when failed is null then private.now() else '-infinity' end, last.figures,
               last.accounts, last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
@@ -20548,6 +20565,8 @@ comment on function api.show_dashboard(jsonb) is
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
 as $$
+declare
+  counted record;
 begin
   -- one count at a time
   if not private.try_lock('dashboards') then
@@ -20557,11 +20576,16 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
+  select c.* into counted
+    from core.partners p cross join lateral private.count_partner(p) c where p.id = recount_dashboard.partner_id;
+  error := counted.error;
   update core.dashboards d
-     set as_of = private.now(), failed_at = null,
-         (figures, accounts, payouts, needs) = (select c.figures, c.accounts, c.payouts, c.needs
-                                        from core.partners p cross join lateral private.count_partner(p) c
-                                       where p.id = d.partner_id)
+     set as_of     = case when counted.error is null then private.now() else d.as_of end,
+         failed_at = case when counted.error is not null then private.now() end,
+         figures   = coalesce(counted.figures, d.figures),
+         accounts  = coalesce(counted.accounts, d.accounts),
+         payouts   = coalesce(counted.payouts, d.payouts),
+         needs     = coalesce(counted.needs, d.needs)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;
@@ -20569,8 +20593,8 @@ exception when query_canceled or others then
 end $$;
 comment on function private.recount_dashboard() is
   'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is '
-  'none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: '
-  'every tenant at once.';
+  'none, or another count runs. A count that fails or takes a minute is noted, its SQLSTATE answered, and its last '
+  'value kept. Definer: every tenant at once.';
 
 create function api.recount_dashboard(caller jsonb) returns json
 language sql security definer
@@ -20980,7 +21004,9 @@ declare
   month  constant date := (looks_for ->> 'month')::date;
   words  constant tsquery := private.search_query(typed);
   begins constant text := replace(replace(replace(lower(typed), '\', '\\'), '%', '\%'), '_', '\_') || '%';
-  named   uuid[];
+  -- null: they are not searched by words
+  people   uuid[];
+  accounts uuid[];
   last_at timestamptz;
 begin
   select coalesce(
@@ -20989,30 +21015,33 @@ begin
     (select a.created_at from core.accounts a where a.partner_id = customer_candidates.partner and a.id = after))
     into last_at;
   if length(array_to_string(private.words_of(typed), '')) >= 3 then
-    named := array(
+    people := array(
       -- cut off before it is joined, so that a common word costs no more than it has to
-      (select coalesce(b.user_id, b.id)
+      (select b.user_id
          from (select s.partner_id, s.account_id from core.signatories s
-                where s.partner_id in (people_tenant, customer_candidates.partner)
+                where s.partner_id = people_tenant and looks_for ->> 'by' is distinct from 'api'
                   and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words
                 limit most + 1) s
          join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id)
       union all
-      (select a.id from core.accounts a
-        where a.partner_id = customer_candidates.partner
-          and private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ words limit most + 1)
-      union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
-    if cardinality(named) > most then
-      named := null;
-    end if;
+    accounts := array(
+      (select s.account_id from core.signatories s
+        where s.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'brought'
+          and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1)
+      union
+      (select a.id from core.accounts a
+        where a.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'brought'
+          and private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ words limit most + 1));
+    people := case when cardinality(people) <= most then people end;
+    accounts := case when cardinality(accounts) <= most then accounts end;
   end if;
   return array(
     select k.id from (
       (select a.user_id as id, a.created_at from core.attributions a
         where a.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'api'
-          and (named is null or a.user_id = any (named))
+          and (people is null or a.user_id = any (people))
           and (month is null or a.attached_month = month)
           and (last_at is null or (a.created_at, a.user_id) < (last_at, after))
         order by a.created_at desc, a.user_id desc limit size)
@@ -21023,7 +21052,7 @@ begin
         cross join lateral (
           select a.id, a.created_at from core.accounts a
            where a.partner_id = c.partner_id and a.owner_id = c.id
-             and (named is null or a.id = any (named))
+             and (accounts is null or a.id = any (accounts))
              and (month is null or a.created_at >= private.dutch_midnight(month)
                                    and a.created_at < private.dutch_midnight((month + interval '1 month')::date))
              and (last_at is null or (a.created_at, a.id) < (last_at, after))
@@ -21033,8 +21062,9 @@ begin
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what '
-  'they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
+  'is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
@@ -21105,7 +21135,7 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
 -- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
--- request or file that brought them. Null for anybody else.
+-- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language sql stable
 as $$
@@ -21115,14 +21145,16 @@ as $$
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
-                      'file', u.file_name) order by d.period desc, d.connection_id), '[]')
-               from (select d.* from core.connections n
-                       join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
-                      where n.partner_id = portal_account.partner and n.account_id = g.account_id
-                      order by d.period desc limit 24) d
+                      'file', u.file_name, 'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
+                      order by d.period desc, d.connection_id), '[]')
+               from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
+                       from (select n.*, count(*) over () as connections from core.connections n
+                              where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
+                       join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id) d
                left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
                                           and v.id = d.delivery_id
-               left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id))
+               left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id
+              where d.place <= 24))
     from core.account_gates g
     join private.cpo_clients() c on c.id = g.client_id
    where g.partner_id = portal_account.partner and g.account_id = portal_account.account
@@ -21831,13 +21863,13 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
-create function private.customers_won(began date, ended date) returns bigint
+create function private.customers_won(began date, ended date, out customers bigint, out at_least boolean)
 language sql stable
 as $$
-  select (select count(*) from (select from core.attributions a
-                                 where a.partner_id = private.partner_id() and a.attached_month >= began
-                                     and a.attached_month < ended limit 10000) a)
-       + private.accounts_made(private.partner_id(), began, ended)
+  select count(*) + private.accounts_made(private.partner_id(), began, ended), count(*) = 10000
+    from (select from core.attributions a
+           where a.partner_id = private.partner_id() and a.attached_month >= began
+               and a.attached_month < ended limit 10000) a
 $$;
 
 create function private.has_own_pages(person uuid) returns boolean
@@ -21911,10 +21943,11 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
   'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
-  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
-  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
-  'mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
-  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
+  'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
+  'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
+  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
+  'mail_failed: those of them whom mail does not reach.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 

@@ -470,6 +470,22 @@ describe("§4.4 chargers of a person's own", () => {
     );
   });
 
+  test("attack: one form with two identities makes two chargers with nothing in common", async () => {
+    const ask = await browserOf(world, other);
+    const form = await formOn(ask, "/chargers");
+    for (const ocpp_identity of ["TAB-A", "TAB-B"])
+      await ask(mijn(world, "/chargers?lang=nl"), { form: { ...form, name: "Oprit", ocpp_identity } });
+    const both = "from core.chargers where ocpp_identity in ('TAB-A', 'TAB-B')";
+    expect(
+      await world.row(
+        `select count(distinct ocpp_mirror_hash)::int as mirrors, count(distinct ocpp_password_hash)::int as passwords ${both}`,
+      ),
+    ).toEqual({ mirrors: 2, passwords: 2 });
+    await world.row(
+      `with gone as (update core.chargers set status = 'removed', removed_at = now() where id in (select id ${both}) returning 1) select 1`,
+    );
+  });
+
   test("a charger that does not connect by itself says when its last kWh came, and from where", async () => {
     const { text } = await (await browserOf(world, paid))(mijn(world, "/chargers?lang=nl"));
     expect(text).not.toContain("niet verbonden");

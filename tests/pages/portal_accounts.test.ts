@@ -110,6 +110,7 @@ describe("§4.2 the accounts of a partner's CPO clients on its pages", () => {
     expect(await list("active=yes&by=api")).toEqual(["Eva Euro"]);
     expect(await list("charger=without")).toEqual(["Eva Euro", "Mies Eigen"]);
     expect(await list("source=partner_upload")).toEqual(["Anna Gebracht"]);
+    expect(await list("source=partner_upload&by=api")).toEqual(["Anna Gebracht"]);
     expect(await list("month=2026-11&by=api")).toEqual(["Eva Euro", "Mies Eigen"]);
     expect(await list("month=2026-10&by=api")).toEqual([]);
     const file = (await ask(portal(world, "/customers.csv"))).text;
@@ -189,5 +190,83 @@ describe("§4.2 the accounts of a partner's CPO clients on its pages", () => {
     expect(await read()).toContain("1.500 klanten in totaal");
     await createAccount(world, partner);
     expect(await read()).toContain("Nieuwe klanten 1 1 meer");
+  });
+
+  test("what is to come is not shown as a sum that leaves them out", async () => {
+    const said = async () => (await ask(portal(world))).text;
+    expect(await said()).toContain("nog niet verkocht");
+    await world.row("update core.figures set price = null where partner_id = $1 returning 1", world.partnerA.id);
+    expect(await said()).not.toContain("nog niet verkocht");
+  });
+
+  test("accounts that the software made are counted exactly, however many", async () => {
+    const partner = await world.addPartner();
+    await world.row(
+      `insert into core.account_counts (partner_id, owner_id, hour, accounts)
+       values ($1, $2, date_trunc('hour', private.now()), 12000) returning 1`,
+      partner.id,
+      partner.client.id,
+    );
+    const { text } = await (await portalBrowser(world, await newManager(world, partner)))(portal(world));
+    expect(text.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ")).toMatch(/Nieuwe klanten 12\.000 12\.000 meer/);
+  });
+
+  test("attack: a name that a thousand customers of others have keeps no account of a partner from its search", async () => {
+    const partner = await world.addPartner();
+    await world.row(
+      `with login as (insert into auth.users (id, email)
+         select gen_random_uuid(), 'w' || n || '@elders.nl' from generate_series(1, 1001) n returning id),
+       account as (insert into core.accounts (partner_id, user_id, access_channel, type, payout_handler)
+         select private.people_tenant(), id, 'user', 'particulier', 'service_pays_customer' from login returning *)
+       insert into core.signatories (partner_id, account_id, owner_id, full_name)
+       select partner_id, id, owner_id, 'Wim Waterman' from account returning 1`,
+    );
+    await world.row(
+      `insert into core.accounts (partner_id, client_id, type, display_name, payout_handler, created_at)
+       select $1, $2, 'particulier', case when n = 2001 then 'Wim Waterman' end, 'via_cpo_invoicing',
+              private.now() - make_interval(secs => n) from generate_series(1, 2001) n returning 1`,
+      partner.id,
+      partner.client.id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, partner));
+    expect(namesIn((await browser(portal(world, "/customers?q=waterman"))).text)).toEqual(["Wim Waterman"]);
+  });
+
+  test("months of several connections are each shown, with the end of the EAN, 24 of them", async () => {
+    const partner = await world.addPartner();
+    const account = await createAccount(world, partner);
+    await world.row(
+      `with second as (
+         insert into core.connections (partner_id, owner_id, account_id, location_id, ean_code, ean_validation_status)
+         select partner_id, owner_id, account_id, location_id, '871687000000009876', ean_validation_status
+           from core.connections where id = $1 returning *),
+       both_of as (select * from second union all select * from core.connections where id = $1)
+       insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+       select c.partner_id, c.id, c.owner_id, m, 100, 1, 'test', 'staged', private.now()
+         from both_of c, generate_series(timestamp '2026-01-01', '2028-02-01', '1 month') m returning 1`,
+      account.connection_id,
+    );
+    const browser = await portalBrowser(world, await newManager(world, partner));
+    const { text } = await browser(portal(world, `/customers/${account.account_id}`));
+    expect(text.match(/EAN …9876/g)).toHaveLength(24);
+    expect(text.match(/EAN …/g)).toHaveLength(48);
+  });
+
+  test("attack: a charger of another partner's account with the same id is not this account's", async () => {
+    await world.row(
+      `with account as (insert into core.accounts (id, partner_id, client_id, type, payout_handler)
+         values ($1, $2, $3, 'particulier', 'via_cpo_invoicing') returning *),
+       location as (insert into core.locations (partner_id, postal_code, house_number) values ($2, '1234AB', 99) returning id),
+       connection as (
+         insert into core.connections (partner_id, owner_id, account_id, location_id, ean_code, ean_validation_status)
+         select a.partner_id, a.owner_id, a.id, l.id, '871687000000001234', 'matched' from account a, location l returning *)
+       insert into core.chargers (partner_id, owner_id, account_id, connection_id, catalog_charger_id, brand, serial_number, mid_eligible)
+       select c.partner_id, c.owner_id, c.account_id, c.id, m.id, m.brand, 'ELDERS-1', true
+         from connection c, (select * from core.charger_models where mid_meter order by id limit 1) m returning 1`,
+      mies.account_id,
+      world.partnerB.id,
+      world.partnerB.client.id,
+    );
+    expect(await list("charger=without")).toContain("Mies Eigen");
   });
 });

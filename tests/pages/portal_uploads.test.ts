@@ -113,10 +113,23 @@ describe("§4.1 a file of months", () => {
     ).toEqual({ kind: "months" });
 
     // the same file again leads to what was stored: a row of it still cannot be
+    expect(done.text).not.toContain("bewaarden de uitkomst van elke regel niet");
     const again = await ask(portal(world, `${pageOf((await upload(file)).location)}?lang=nl`));
     expect(pageOf(again.location)).toBe(page);
     const { pathname, search } = new URL(again.location ?? "", "https://x");
     expect((await ask(`${pathname}${search}`)).text).toContain("Dit bestand was al opgeslagen. Er is niets veranderd.");
+  });
+
+  test("§4.1 of a file over the quota of the day the page says why it shows no rows", async () => {
+    const { id } = await world.row("select id from core.uploads where file_name = 'maanden.csv'");
+    await world.row(
+      `update core.uploads set read = read || '{"evidence_over_quota": true}', results = '[]', columns = '[]'
+        where id = $1 returning 1`,
+      id,
+    );
+    const { text } = await ask(portal(world, `/uploads/${id}?lang=nl`));
+    expect(text).toContain("bewaarden de uitkomst van elke regel niet");
+    expect((await ask(portal(world, `/uploads/${id}?lang=en`))).text).toContain("we did not keep the outcome");
   });
 
   test("§4.1 three clicks at once store it once, also where a session waits for its charger", async () => {

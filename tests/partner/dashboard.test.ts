@@ -542,6 +542,26 @@ describe("contract §4 above 1,000 customers", () => {
     await at("2026-09-02T22:00:00Z");
   });
 
+  test("attack: accounts that take too long to count keep no other figure from being counted", async () => {
+    await at("2026-09-04T22:00:00Z");
+    await charge();
+    await world.row("update core.dashboards set payouts = null, needs = null where partner_id = $1", large.id);
+    const { whole } = await world.row(
+      "select pg_get_functiondef('private.count_dashboard(uuid, boolean)'::regprocedure) as whole",
+    );
+    await world.row(whole.replace(/\bbegin\n/i, "begin\n if of_clients then raise query_canceled; end if;\n"));
+    const { dashboards } = await work("/worker/run").finally(() => world.row(whole));
+    expect(dashboards.failed).toBe(1);
+    expect(await read()).toEqual(await counted());
+    const kept = "select payouts is not null as payouts, needs is not null as needs from core.dashboards";
+    expect(await world.row(`${kept} where partner_id = $1`, large.id)).toEqual({ payouts: true, needs: true });
+    await world.row(
+      "update core.dashboards set failed_at = null, as_of = private.now() where partner_id = $1",
+      large.id,
+    );
+    await at("2026-09-02T22:00:00Z");
+  });
+
   test("with 1,000 it is of now", async () => {
     await world.row(
       "delete from core.attributions where user_id = (select user_id from core.attributions where partner_id = $1 limit 1)",

@@ -263,6 +263,16 @@ test("what the operator names by an id or a reference, across tenants", async ()
   }
 });
 
+test("attack: whom a partner finds is read from its own rows, whatever other tenants call theirs", async () => {
+  for (const text of ["sanne van7", "KL-7", "nobody"]) {
+    const { whole, asked } = await planOf("select private.customer_candidates($1, $2, null, 2000)", world.partnerA.id, {
+      text,
+    });
+    expect([text, whole]).toEqual([text, []]);
+    expect(asked).toEqual(expect.arrayContaining(["signatories_words by partner_id", "accounts_words by partner_id"]));
+  }
+});
+
 test("whom the operator finds, by whatever was typed, and what waits or failed", async () => {
   for (const text of ["sanne van7", "7@example.nl", "KL-7", "0600000007", "871687010000000007", "3818LH 7", "nobody"]) {
     const { whole, asked } = await planOf("select ops.customer_find($1)", { text });

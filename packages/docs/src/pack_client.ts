@@ -31,7 +31,13 @@ export function clientFile(): string {
 
 /** What was packed, by what it was packed from: it takes three seconds of the processor, and every `npm start` needs the file. */
 const KEPT = join(ROOT, "node_modules/.cache/ere-client");
-const BUILT_FROM = ["openapi.json", "package-lock.json", "packages/client", "packages/docs/src/pack_client.ts"];
+const BUILT_FROM = [
+  "openapi.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "packages/client",
+  "packages/docs/src/pack_client.ts",
+];
 
 function fingerprint(): string {
   const hash = createHash("sha256");
@@ -49,6 +55,8 @@ function filesIn(path: string): string[] {
 
 /** Packs the client into a folder: compiled for `import`, and in `cjs` for `require`, with the types of the API once. */
 export async function packClient(folder: string): Promise<string> {
+  // also where the file is kept: schema.ts may be of another branch
+  await run(process.execPath, [join(CLIENT, "generate.ts")]);
   const kept = join(KEPT, fingerprint());
   if (!existsSync(join(kept, clientFile()))) await pack(kept);
   mkdirSync(folder, { recursive: true });
@@ -67,7 +75,6 @@ async function pack(kept: string): Promise<void> {
   const made = mkdtempSync(join(tmpdir(), "ere-pack-"));
   const at = (...path: string[]) => join(made, ...path);
   try {
-    await run(process.execPath, [join(CLIENT, "generate.ts")]);
     const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
     const compile = (project: string, out: string) =>
       run(process.execPath, [compiler, "-p", join(CLIENT, project), "--outDir", at("package/dist", out)]);

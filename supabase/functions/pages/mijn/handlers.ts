@@ -137,8 +137,12 @@ const showChargers = withLogin(async (request) => {
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
 
-/** The secret in the address of a mirror, made by the same form as the password. */
-const mirrorSecretOf = (request: MijnRequest) => (request.secretOf("mirror") ?? "").slice(-40);
+/** What a form makes for one charger: its password, and the secret in the address of a mirror. */
+const secretsOf = (request: MijnRequest, charger: string) => ({
+  // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
+  password: (request.secretOf(`charger ${charger}`) ?? "").slice(-40),
+  mirror: (request.secretOf(`mirror ${charger}`) ?? "").slice(-40),
+});
 
 /** Shown once. What a charger says since this second, it says with the new password. */
 const tellCredentials = (
@@ -166,9 +170,7 @@ const addCharger = withLogin(async (request) => {
   if (!secret) return request.foreign();
   const own = (form.get("ocpp_identity") ?? "").trim();
   const identity = own || `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
-  // 40 hex digits: the longest password that chargers of OCPP 1.6 and 2.0.1 both take
-  const password = secret.slice(-40);
-  const mirror = mirrorSecretOf(request);
+  const { password, mirror } = secretsOf(request, identity);
   const errors = {
     ...(name.success ? {} : { name: words.name }),
     ...(ocppIdentity().safeParse(identity).success ? {} : { ocpp_identity: words.identity }),
@@ -193,12 +195,13 @@ const addCharger = withLogin(async (request) => {
 const renewChargerPassword = withLogin(async (request) => {
   const gateway = request.environment.config.OCPP_GATEWAY_URL;
   if (gateway === undefined) return request.unknown();
-  const secret = request.secretOf("charger");
-  if (!secret) return request.foreign();
-  const password = secret.slice(request.form.has("short") ? -16 : -40);
-  const mirror = mirrorSecretOf(request);
+  const charger_id = request.c.req.param("id") ?? "";
+  const made = secretsOf(request, charger_id);
+  if (!made.mirror) return request.foreign();
+  const password = made.password.slice(request.form.has("short") ? -16 : -40);
+  const { mirror } = made;
   const renewing = request.own("renew_ocpp_password", {
-    charger_id: request.c.req.param("id"),
+    charger_id,
     password_hash: hashSecret(password),
     mirror_hash: hashSecret(mirror),
   });

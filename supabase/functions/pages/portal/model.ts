@@ -65,6 +65,9 @@ const Attention = z.object({
 });
 export type Attention = z.output<typeof Attention>;
 
+/** at_least: the partner brought more people than are counted. */
+const Won = z.object({ customers: z.number(), at_least: z.boolean() });
+
 const Start = z.object({
   who: Who,
   /** Whether they are a customer too. */
@@ -73,8 +76,8 @@ const Start = z.object({
   figures: Dashboard.nullable(),
   /** The same of the accounts of its CPO clients, which have no drafts. Null as long as figures is. */
   accounts: Dashboard.extend({ drafts: z.null() }).nullable(),
-  /** Customers won in the year that was asked, else in this month, and in the one before; whom it brought counted up to 10,000. */
-  period: z.object({ won: z.number(), won_before: z.number() }),
+  /** Customers won in the year that was asked, else in this month, and in the one before. */
+  period: z.object({ won: Won, won_before: Won }),
   /** What the share of new customers is, and the last average price of an ERE; null before the first. */
   terms: z.object({
     fee_pct: z.number(),

@@ -37,12 +37,17 @@ function startPage(frame: PortalFrame, start: Start, period: Period): Html {
   const { who, own_pages, payouts, attention } = start;
   const figures = start.figures && start.accounts && together(start.figures, start.accounts);
   const words = WORDS[frame.locale].start;
+  // without a price of theirs, what accounts or people bring is missing from the sum
+  const isPriced =
+    start.figures &&
+    start.accounts &&
+    shareOf(start, start.figures.ere_estimated, start.accounts.ere_estimated) !== null;
   return portalPage(frame, "", who, {
     title: words.title(who.partner_name),
     body: html`${figures ? summary(frame, start, figures, period) : html`<p class="panel waits" role="status">${words.counting}</p>`}
 ${attentionTo(frame, attention, (start.accounts?.customers_total ?? 0) > 0)}
 <div class="beside">${figures ? funnel(frame, figures) : ""}
-${payouts ? byQuarter(frame, payouts, figures?.partner_share_estimated_eur ?? 0) : ""}</div>
+${payouts ? byQuarter(frame, payouts, figures && isPriced ? figures.partner_share_estimated_eur : 0) : ""}</div>
 ${figures ? allFigures(frame, figures, period) : ""}
 ${own_pages ? doButton(frame, "/mijn", {}, words.own_pages) : ""}`,
   });
@@ -99,8 +104,7 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
       : now > then
         ? words.period.more(said(now - then), name)
         : words.period.less(said(then - now), name);
-  const many = (value: number) =>
-    value >= MOST ? words.period.at_least(inNumbers(frame, MOST)) : inNumbers(frame, value);
+  const many = (value: number) => inNumbers(frame, value);
   const kwh = (value: number) => `${inNumbers(frame, value)} kWh`;
   const [now, then] = [euroOf(from), euroOf(before)];
   const years = [...new Set([today.slice(0, 4), ...months.map(({ month }) => month.slice(0, 4))])].sort().reverse();
@@ -111,9 +115,9 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
 ${tiles([
   {
     name: words.period.customers,
-    value: many(won),
+    value: won.at_least ? words.period.at_least(many(won.customers)) : many(won.customers),
     // who was not counted cannot be compared
-    small: Math.max(won, won_before) >= MOST ? null : change(won, won_before, many),
+    small: won.at_least || won_before.at_least ? null : change(won.customers, won_before.customers, many),
   },
   {
     name: words.period.charged,
@@ -130,9 +134,6 @@ ${tiles([
   nextPayout(frame, start),
 ])}`;
 }
-
-/** Customers that are counted. */
-const MOST = 10_000;
 
 const monthBefore = (month: string): string => {
   const [year = 0, number = 1] = month.split("-").map(Number);

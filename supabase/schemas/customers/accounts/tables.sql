@@ -1,3 +1,5 @@
+create extension if not exists btree_gin with schema extensions;
+
 create table core.locations (
   partner_id            uuid not null,
   id                    uuid not null default gen_random_uuid(),
@@ -80,9 +82,10 @@ create index accounts_newest on core.accounts (partner_id, owner_id, created_at 
 create index accounts_user on core.accounts (user_id) where user_id is not null;
 -- serves: the accounts that cannot be paid
 create index accounts_iban_wrong on core.accounts (partner_id) where not iban_checksum_ok;
--- serves: the operator's search. The list of new entries is short, because the writer who fills it merges it
-create index accounts_words on core.accounts using gin (private.search_words(display_name, cpo_external_ref,
-                                                                             company ->> 'name'))
+-- serves: a partner's search, which reads no row of another, and the operator's. The list of new entries is short,
+-- because the writer who fills it merges it
+create index accounts_words
+    on core.accounts using gin (partner_id, private.search_words(display_name, cpo_external_ref, company ->> 'name'))
   with (gin_pending_list_limit = 256);
 select private.enable_tenant_policy('core.accounts', 'select, insert, update');
 
@@ -104,9 +107,9 @@ create table core.signatories (
 );
 comment on table core.signatories is
   'The natural person who signs for an account. Personal data, kept as long as the mandate''s evidence must be.';
--- serves: the operator's search
+-- serves: a partner's search, and the operator's
 create index signatories_words
-    on core.signatories using gin (private.search_words(full_name, email, private.phone_end(phone)))
+    on core.signatories using gin (partner_id, private.search_words(full_name, email, private.phone_end(phone)))
   with (gin_pending_list_limit = 256);
 -- serves: whether an address is a signatory's, for sign-in by a mailed code
 create index signatories_email on core.signatories (email, partner_id) where email is not null;

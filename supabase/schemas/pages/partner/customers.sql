@@ -87,7 +87,8 @@ begin
         left join lateral (
           select h.brand, m.model, h.connection_type, h.mid_eligible, count(*) over () as charger_count
             from core.chargers h left join core.charger_models m on m.id = h.catalog_charger_id
-           where h.account_id = a.id and h.status = 'active' order by h.created_at desc, h.id limit 1) h on true
+           where h.partner_id = a.partner_id and h.account_id = a.id and h.status = 'active'
+           order by h.created_at desc, h.id limit 1) h on true
        where disclosing and ids is not null and a.partner_id = partner.id and a.id = any (ids)
          and (looks_for ->> 'text' is null
               or private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name', s.full_name, s.email,

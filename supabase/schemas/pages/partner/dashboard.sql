@@ -135,16 +135,29 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
--- All that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the same
--- figures of the accounts of its clients, and what its newest customers need.
+-- Counts all that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the
+-- same figures of the accounts of its clients, and what its newest customers need. What fails is null, and its SQLSTATE
+-- the error.
 create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
-                                      out needs json)
-language sql stable
+                                      out needs json, out error text)
+language plpgsql stable
 as $$
-  select private.count_dashboard(partner.id), private.count_dashboard(partner.id, true),
-         private.partner_payouts(partner.id),
-         private.customers_in_need(partner, true, null)
-$$;
+begin
+  -- the quick ones first: where time runs out, only the rest is missing
+  for part in 1..4 loop
+    begin
+      case part
+        when 1 then needs := private.customers_in_need(partner, true, null);
+        when 2 then payouts := private.partner_payouts(partner.id);
+        when 3 then figures := private.count_dashboard(partner.id);
+        when 4 then accounts := private.count_dashboard(partner.id, true);
+      end case;
+    exception
+      when query_canceled then error := sqlstate; return;
+      when others then error := sqlstate;
+    end;
+  end loop;
+end $$;
 
 create function private.partner_figures(partner core.partners) returns json
 language plpgsql security definer
@@ -152,19 +165,18 @@ as $$
 declare
   fresh constant timestamptz := private.now() - interval '60 seconds';
   last  core.dashboards;
+  failed text;
 begin
   if not private.has_many(partner.id) then
     return private.count_dashboard(partner.id);
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
-    begin
-      select c.figures, c.accounts, c.payouts, c.needs into last.figures, last.accounts, last.payouts, last.needs
-        from private.count_partner(partner) c;
-    exception when query_canceled then perform private.kick();  -- out of time: the worker counts
-    end;
+    select c.figures, c.accounts, c.payouts, c.needs, c.error
+      into last.figures, last.accounts, last.payouts, last.needs, failed from private.count_partner(partner) c;
+    perform private.kick() where failed is not null;  -- the worker counts
     insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
-      values (partner.id, case when last.figures is null then '-infinity' else private.now() end, last.figures,
+      values (partner.id, case when failed is null then private.now() else '-infinity' end, last.figures,
               last.accounts, last.payouts, last.needs)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
@@ -198,6 +210,8 @@ comment on function api.show_dashboard(jsonb) is
 create function private.recount_dashboard(out partner_id uuid, out error text)
 language plpgsql security definer
 as $$
+declare
+  counted record;
 begin
   -- one count at a time
   if not private.try_lock('dashboards') then
@@ -207,11 +221,16 @@ begin
    where (d.asked_at > d.as_of or d.as_of < private.dutch_midnight(private.today()))
      and (d.failed_at is null or d.failed_at <= private.now() - interval '10 minutes')
    order by d.asked_at > d.as_of desc nulls last, d.as_of limit 1;
+  select c.* into counted
+    from core.partners p cross join lateral private.count_partner(p) c where p.id = recount_dashboard.partner_id;
+  error := counted.error;
   update core.dashboards d
-     set as_of = private.now(), failed_at = null,
-         (figures, accounts, payouts, needs) = (select c.figures, c.accounts, c.payouts, c.needs
-                                        from core.partners p cross join lateral private.count_partner(p) c
-                                       where p.id = d.partner_id)
+     set as_of     = case when counted.error is null then private.now() else d.as_of end,
+         failed_at = case when counted.error is not null then private.now() end,
+         figures   = coalesce(counted.figures, d.figures),
+         accounts  = coalesce(counted.accounts, d.accounts),
+         payouts   = coalesce(counted.payouts, d.payouts),
+         needs     = coalesce(counted.needs, d.needs)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;
@@ -219,8 +238,8 @@ exception when query_canceled or others then
 end $$;
 comment on function private.recount_dashboard() is
   'Counts the next dashboard that a reader asked for, or that was not counted since midnight. Nothing if there is '
-  'none, or another count runs. A count that fails or takes a minute is noted, and its SQLSTATE answered. Definer: '
-  'every tenant at once.';
+  'none, or another count runs. A count that fails or takes a minute is noted, its SQLSTATE answered, and its last '
+  'value kept. Definer: every tenant at once.';
 
 create function api.recount_dashboard(caller jsonb) returns json
 language sql security definer

@@ -34,7 +34,9 @@ declare
   month  constant date := (looks_for ->> 'month')::date;
   words  constant tsquery := private.search_query(typed);
   begins constant text := replace(replace(replace(lower(typed), '\', '\\'), '%', '\%'), '_', '\_') || '%';
-  named   uuid[];
+  -- null: they are not searched by words
+  people   uuid[];
+  accounts uuid[];
   last_at timestamptz;
 begin
   select coalesce(
@@ -43,30 +45,33 @@ begin
     (select a.created_at from core.accounts a where a.partner_id = customer_candidates.partner and a.id = after))
     into last_at;
   if length(array_to_string(private.words_of(typed), '')) >= 3 then
-    named := array(
+    people := array(
       -- cut off before it is joined, so that a common word costs no more than it has to
-      (select coalesce(b.user_id, b.id)
+      (select b.user_id
          from (select s.partner_id, s.account_id from core.signatories s
-                where s.partner_id in (people_tenant, customer_candidates.partner)
+                where s.partner_id = people_tenant and looks_for ->> 'by' is distinct from 'api'
                   and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words
                 limit most + 1) s
          join core.accounts b on b.partner_id = s.partner_id and b.id = s.account_id)
       union all
-      (select a.id from core.accounts a
-        where a.partner_id = customer_candidates.partner
-          and private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ words limit most + 1)
-      union all
       (select a.user_id from core.attributions a
         where a.partner_id = customer_candidates.partner and lower(a.external_ref) like begins limit most + 1));
-    if cardinality(named) > most then
-      named := null;
-    end if;
+    accounts := array(
+      (select s.account_id from core.signatories s
+        where s.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'brought'
+          and private.search_words(s.full_name, s.email, private.phone_end(s.phone)) @@ words limit most + 1)
+      union
+      (select a.id from core.accounts a
+        where a.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'brought'
+          and private.search_words(a.display_name, a.cpo_external_ref, a.company ->> 'name') @@ words limit most + 1));
+    people := case when cardinality(people) <= most then people end;
+    accounts := case when cardinality(accounts) <= most then accounts end;
   end if;
   return array(
     select k.id from (
       (select a.user_id as id, a.created_at from core.attributions a
         where a.partner_id = customer_candidates.partner and looks_for ->> 'by' is distinct from 'api'
-          and (named is null or a.user_id = any (named))
+          and (people is null or a.user_id = any (people))
           and (month is null or a.attached_month = month)
           and (last_at is null or (a.created_at, a.user_id) < (last_at, after))
         order by a.created_at desc, a.user_id desc limit size)
@@ -77,7 +82,7 @@ begin
         cross join lateral (
           select a.id, a.created_at from core.accounts a
            where a.partner_id = c.partner_id and a.owner_id = c.id
-             and (named is null or a.id = any (named))
+             and (accounts is null or a.id = any (accounts))
              and (month is null or a.created_at >= private.dutch_midnight(month)
                                    and a.created_at < private.dutch_midnight((month + interval '1 month')::date))
              and (last_at is null or (a.created_at, a.id) < (last_at, after))
@@ -87,8 +92,9 @@ begin
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
   'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. By their words if few have them, else all. Definer, because people own what '
-  'they have in the people''s tenant. It discloses nothing: private.customer_page decides who is found by what.';
+  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
+  'is found by what.';
 
 create function private.customers_counted(partner uuid, looks_for jsonb) returns bigint
 language sql stable security definer
@@ -159,7 +165,7 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
 -- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
--- request or file that brought them. Null for anybody else.
+-- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language sql stable
 as $$
@@ -169,14 +175,16 @@ as $$
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
-                      'file', u.file_name) order by d.period desc, d.connection_id), '[]')
-               from (select d.* from core.connections n
-                       join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
-                      where n.partner_id = portal_account.partner and n.account_id = g.account_id
-                      order by d.period desc limit 24) d
+                      'file', u.file_name, 'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
+                      order by d.period desc, d.connection_id), '[]')
+               from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
+                       from (select n.*, count(*) over () as connections from core.connections n
+                              where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
+                       join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id) d
                left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
                                           and v.id = d.delivery_id
-               left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id))
+               left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id
+              where d.place <= 24))
     from core.account_gates g
     join private.cpo_clients() c on c.id = g.client_id
    where g.partner_id = portal_account.partner and g.account_id = portal_account.account

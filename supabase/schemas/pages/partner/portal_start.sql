@@ -78,13 +78,13 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
-create function private.customers_won(began date, ended date) returns bigint
+create function private.customers_won(began date, ended date, out customers bigint, out at_least boolean)
 language sql stable
 as $$
-  select (select count(*) from (select from core.attributions a
-                                 where a.partner_id = private.partner_id() and a.attached_month >= began
-                                     and a.attached_month < ended limit 10000) a)
-       + private.accounts_made(private.partner_id(), began, ended)
+  select count(*) + private.accounts_made(private.partner_id(), began, ended), count(*) = 10000
+    from (select from core.attributions a
+           where a.partner_id = private.partner_id() and a.attached_month >= began
+               and a.attached_month < ended limit 10000) a
 $$;
 
 create function private.has_own_pages(person uuid) returns boolean
@@ -158,7 +158,8 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
   'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
-  'account of their own too. period is {won, won_before} of the year, else of this month. terms are '
-  'what its share is estimated with. attention is {drafts, customers, webhooks, account_missing, iban_wrong, '
-  'mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: the accounts of its CPO clients that '
-  'cannot be paid, because the checksum of their IBAN is wrong. mail_failed: those of them whom mail does not reach.';
+  'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
+  'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
+  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
+  'mail_failed: those of them whom mail does not reach.';

@@ -12,8 +12,9 @@ create table core.dashboards (
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null, and as_of '
-  '-infinity, before the first count. Sums, no personal data. Kept as long as the partner.';
+  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null '
+  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as '
+  'long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
   'turn.';

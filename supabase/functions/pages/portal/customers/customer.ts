@@ -107,7 +107,7 @@ function monthsOf(frame: PortalFrame, months: Months): Html {
     words.title,
     [{ name: month }, { name: kwh }, { name: status, text: true }, { name: received, text: true }],
     months.map((each) => [
-      longMonth(`${each.period}-01`, frame.words),
+      html`${longMonth(`${each.period}-01`, frame.words)}${each.ean_end ? html`<small>EAN …${each.ean_end}</small>` : ""}`,
       inNumbers(frame, each.total_kwh, 1),
       chip(STATES[each.status], words.statuses[each.status], { status: each.status }),
       html`${longMoment(each.received_at, frame.words)}<small>${each.file ?? (each.request_id ? html`<code>${each.request_id}</code>` : words.sessions)}</small>`,

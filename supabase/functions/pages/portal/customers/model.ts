@@ -52,6 +52,8 @@ const OneCustomer = z.object({
           received_at: z.string(),
           request_id: z.string().nullable(),
           file: z.string().nullable(),
+          /** Of several connections: the last digits of the EAN of this one. */
+          ean_end: z.string().nullable(),
         }),
       ),
     })

@@ -48,9 +48,9 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
 
 /** What api.read_portal_customers looks for. */
 export const lookedFor = ({ q, active, month, ...rest }: CustomerQuery) => ({
+  ...rest,
   // only who was brought has a source
   ...(rest.source ? { by: "brought" } : {}),
-  ...rest,
   text: q,
   is_active: active && active === "yes",
   month: month && `${month}-01`,

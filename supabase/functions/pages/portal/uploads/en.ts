@@ -101,6 +101,8 @@ export const en: UploadWords = {
     ids_ignored:
       "The session numbers in this file belong to more than one charge. We do not use them: we know a session by its EVSE and start.",
   },
+  over_quota:
+    "You had sent a lot that day, so we did not keep the outcome of each row. Choose the same file once more to see the rows.",
   left_out: (fields) => `Left out, because it cannot be read: ${fields}.`,
   good: "Good",
   check: "Look here",

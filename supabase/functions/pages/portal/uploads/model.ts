@@ -46,6 +46,8 @@ const Upload = z.object({
     first_date: z.string().nullable(),
     months: z.array(z.object({ period: z.string(), kwh: z.number(), sessions: z.number() })),
   }),
+  /** Its results were answered once, and not kept. */
+  evidence_over_quota: z.literal(true).exactOptional(),
   idempotent: z.literal(true).exactOptional(),
 });
 /** What a page shows of a file, once it is judged or stored. */

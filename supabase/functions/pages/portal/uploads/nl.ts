@@ -101,6 +101,8 @@ export const nl = {
     ids_ignored:
       "De sessienummers in dit bestand horen bij meer dan één laadbeurt. Wij gebruiken ze niet: een sessie herkennen wij aan laadpunt en start.",
   },
+  over_quota:
+    "U had die dag al veel gestuurd, dus wij bewaarden de uitkomst van elke regel niet. Kies hetzelfde bestand nog eens om de regels te zien.",
   left_out: (fields: string) => `Weggelaten, want niet te lezen: ${fields}.`,
   good: "Goed",
   check: "Let op",

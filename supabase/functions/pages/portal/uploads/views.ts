@@ -135,6 +135,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
   return portalPage(frame, PAGE, who, {
     title: stored ? (taken > 0 ? done.title : done.title_none) : look.title,
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
+${upload.evidence_over_quota ? html`<p class="panel waits">${words.over_quota}</p>` : ""}
 ${wasRead(frame, words, upload)}
 ${kindLinks(frame, rowsOf(frame, looked), asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${icon("csv")} ${words.mend}</a></p>` : ""}
