@@ -251,7 +251,8 @@ begin
               where r.partner_id = s.partner_id and r.session_id = s.id
                 and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
-           and (h.mid_eligible is true and exists (
+           and h.mid_eligible is true
+           and (exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                      and d.period = s.month)

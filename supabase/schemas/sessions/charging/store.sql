@@ -281,11 +281,11 @@ begin
                      'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
                      'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
                      'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
-         (select sum(w.size) from worded w where not shared ? 'counted'),
+         case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
          jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
     into outcome, changed, told, olds from beside b;
   if olds is not null then
-    told := coalesce(told, 0) + private.keep_replaced(olds);
+    told := told + private.keep_replaced(olds);
   end if;
 
   perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;

@@ -311,4 +311,5 @@ begin
   return private.upload_answer(upload);
 end $$;
 comment on function api.get_upload(jsonb, jsonb) is
-  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
+  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered, or over the quota without columns and '
+  'results.';
