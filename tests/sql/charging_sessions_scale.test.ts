@@ -119,12 +119,14 @@ test("§8 attack: a charger of 6,000 sessions boots as another's number, or no l
   await world.row("update core.chargers set created_at = '2019-01-01Z' where id = $1", charger_id);
   await giveMandate(world, user);
   const hours = (n: number) => new Date(Date.UTC(2020, 0, 1) + n * 3_600_000).toISOString();
+  const began = performance.now();
   await ingest(
     world,
     ...Array.from({ length: 6000 }, (_, n) => ({
       ...{ charger_id, external_id: `s${n}`, started_at: hours(n * 6), ended_at: hours(n * 6 + 1), wh: 5000 },
     })),
   );
+  const stored = performance.now() - began;
   for (const [counts_from, sessions] of [
     ["infinity", 0],
     [hours(9000), 4500],
@@ -133,7 +135,7 @@ test("§8 attack: a charger of 6,000 sessions boots as another's number, or no l
     const begun = performance.now();
     await world.row("update core.chargers set counts_from = $2 where id = $1", charger_id, counts_from);
     const ms = Math.round(performance.now() - begun);
-    console.log(`6,000 sessions, counts_from ${counts_from}: ${ms} ms`);
+    console.log(`6,000 sessions, stored in ${Math.round(stored)} ms, counts_from ${counts_from}: ${ms} ms`);
     expect(
       await world.row(
         `select (select sum(total_kwh)::int from core.delivered_months where connection_id = $2) as kwh,
@@ -142,6 +144,6 @@ test("§8 attack: a charger of 6,000 sessions boots as another's number, or no l
         ...[charger_id, user.connection_id],
       ),
     ).toEqual({ kwh: sessions * 5, sessions, listed: sessions });
-    expect(ms).toBeLessThan(4000);
+    expect(ms).toBeLessThan(5 * stored);
   }
 });
