@@ -24388,7 +24388,8 @@ comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) i
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
--- of one source. counted in shared says that their words were counted when they were parked.
+-- of one source. counted in shared says that their words were counted when they were parked; what they replace is not,
+-- because other rows are locked later.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
@@ -26301,7 +26302,7 @@ begin
     told := private.keep_replaced(olds)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
-    -- a credit has none: its CDR is counted, once it holds no more rows
+    -- a credit has no document: its CDR is counted, after the last lock of the request
     perform private.count_evidence('client', private.owner_id(), told) where document is not null;
   end if;
   return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));

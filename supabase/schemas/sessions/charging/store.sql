@@ -110,7 +110,8 @@ comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) i
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
--- of one source. counted in shared says that their words were counted when they were parked.
+-- of one source. counted in shared says that their words were counted when they were parked; what they replace is not,
+-- because other rows are locked later.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
