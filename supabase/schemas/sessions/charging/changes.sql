@@ -34,7 +34,8 @@ begin
     select jsonb_agg(to_jsonb(c)),
            jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
                                        'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                       'old_ended_at', c.ended_at, 'old_month', c.month)) into olds, moved from changed c;
+                                       'old_ended_at', c.ended_at, 'old_month', c.month))
+      into olds, moved from changed c;
     -- it may be booked
     perform private.keep_replaced(olds) where olds is not null;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
