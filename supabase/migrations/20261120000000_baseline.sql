@@ -2011,7 +2011,6 @@ create table core.chargers (
   booted_as          text,
   booted_before      text[]      not null default '{}',
   counts_before      timestamptz,
-  flagged_to         bigint,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -2051,8 +2050,6 @@ comment on column core.chargers.counts_from is
 comment on column core.chargers.counts_before is
   'When the first charge with energy of a former registration began: what began before is this one''s. Null: nothing '
   'before counts_from is.';
-comment on column core.chargers.flagged_to is
-  'The arrival up to which its sessions are flagged by a span that changed. Null: all are.';
 comment on column core.chargers.counts_until is
   'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
   'the next has all. Null until there is one.';
@@ -2095,8 +2092,6 @@ select private.enable_tenant_policy('core.chargers', 'select, insert, update');
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first. The tenant does not lead: as for core.delivered_months_quarter
 create index chargers_owner on core.chargers (owner_id, created_at desc, id desc);
--- serves: the worker, which flags what is left
-create index chargers_unflagged on core.chargers (partner_id, owner_id) where flagged_to is not null;
 -- serves: a session that names its charger by serial number
 create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;
 -- serves: foreign keys. Last, as the keys of core.charging_sessions
@@ -16387,9 +16382,7 @@ begin
     union all
     select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
     union all
-    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p
-    union all
-    select 100, 'registrations_flagged', f.partner_id, f.owner_id from private.owners_of_unflagged() f;
+    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -16476,7 +16469,6 @@ begin
     when 'cards_dropped' then done := private.forget_silent_cards();
     when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
-    when 'registrations_flagged' then done := private.flag_registrations((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
     when 'events_swept' then done := private.sweep_events();
@@ -23833,81 +23825,15 @@ comment on function api.withdraw_signed_mandate(jsonb, jsonb) is
 -- Other changes to what counts: a charger moves, its meter is confirmed, it is another registration's, or a month opens
 -- again.
 
--- Flags the next 1,000 sessions of a charger that its span has lost, and frees those that it has won: in the order of
--- arrival, after flagged_to. Returns how many it looked at.
-create function private.flag_registration(charger core.chargers) returns bigint
-language plpgsql
-as $$
-declare
-  others constant uuid[] := array(select r.id from private.registrations_of(charger) r);
-  olds   jsonb;
-  moved  jsonb;
-  last   bigint;
-  looked bigint;
-begin
-  with part as (
-    select t from core.charging_sessions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.arrival > charger.flagged_to
-       and private.owns_moment_since(charger, t.started_at) = ('other_registration' = any (t.flags))
-     order by t.arrival limit 1000
-  ), changed as (
-    update core.charging_sessions s
-       set flags = case when 'other_registration' = any (s.flags) then array_remove(s.flags, 'other_registration')
-                        else s.flags || '{other_registration}'::text[] end
-      from part p
-     where s.partner_id = charger.partner_id and s.id = (p.t).id
-       -- whoever told a charge first has it
-       and not ('other_registration' = any (s.flags)
-                and private.counts_elsewhere(others, (p.t).started_at, (p.t).ended_at))
-    returning (p.t).*
-  )
-  select jsonb_agg(to_jsonb(c)),
-         jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
-                                     'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                     'old_ended_at', c.ended_at, 'old_month', c.month)),
-         (select max((p.t).arrival) from part p), (select count(*) from part)
-    into olds, moved, last, looked from changed c;
-  -- it may be booked
-  perform private.keep_replaced(olds) where olds is not null;
-  update core.chargers h set flagged_to = case when looked = 1000 then last end
-   where h.partner_id = charger.partner_id and h.id = charger.id;
-  perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
-  return looked;
-end $$;
-
--- The owners of chargers whose sessions are not all flagged yet.
-create function private.owners_of_unflagged() returns table (partner_id uuid, owner_id uuid)
-language sql stable
-as $$
-  select distinct h.partner_id, h.owner_id from core.chargers h where h.flagged_to is not null limit 100
-$$;
-
--- Flags a part of the sessions of an owner's charger. Returns how many it looked at.
-create function private.flag_registrations(partner uuid, owner uuid) returns bigint
-language plpgsql
-as $$
-declare
-  charger core.chargers;
-  looked  bigint;
-begin
-  perform private.act_for_person(partner, owner);
-  -- one at a time: chargers are locked before connections. One that just tells something has its turn in the next run
-  select h.* into charger from core.chargers h
-   where h.partner_id = partner and h.owner_id = owner and h.flagged_to is not null
-   order by h.flagged_to limit 1 for no key update skip locked;
-  if found then
-    looked := private.flag_registration(charger);
-  end if;
-  perform private.act_for_person(null, null);
-  return coalesce(looked, 0);
-end $$;
-
 -- Counts the earlier sessions of a charger that is bound to a connection, whose MID meter is confirmed, or that another
--- registration holds, or no longer does: of a thousand at once, the rest by the worker. No month counts what its span
--- has lost.
+-- registration holds, or no longer does.
 create function private.charger_changed() returns trigger
 language plpgsql
 as $$
+declare
+  others uuid[];
+  olds   jsonb;
+  moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
@@ -23915,8 +23841,28 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
-    new.flagged_to := 0;
-    perform private.flag_registration(new);
+    others := array(select r.id from private.registrations_of(new) r);
+    with changed as (
+      update core.charging_sessions s
+         set flags = case when 'other_registration' = any (s.flags) then array_remove(s.flags, 'other_registration')
+                          else s.flags || '{other_registration}'::text[] end
+        from (select t from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id
+                 and private.owns_moment_since(new, t.started_at) = ('other_registration' = any (t.flags))) o
+       where s.partner_id = new.partner_id and s.id = (o.t).id
+         -- whoever told a charge first has it
+         and not ('other_registration' = any (s.flags)
+                  and private.counts_elsewhere(others, s.started_at, s.ended_at))
+      returning (o.t).*
+    )
+    select jsonb_agg(to_jsonb(c)),
+           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
+                                       'old_ended_at', c.ended_at, 'old_month', c.month))
+      into olds, moved from changed c;
+    -- it may be booked
+    perform private.keep_replaced(olds) where olds is not null;
+    perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
     select jsonb_agg(jsonb_build_object('connection_id', m.connection_id, 'month', m.month))
@@ -24131,9 +24077,10 @@ create function private.look_beside(s core.charging_sessions) returns text[]
 language plpgsql stable
 as $$
 declare
-  beside  text[]  := '{}';
-  crowded boolean := 'beyond_capacity' = any (s.flags);
-  sockets int;
+  beside   text[]  := '{}';
+  crowded  boolean := 'beyond_capacity' = any (s.flags);
+  one_evse boolean;
+  others   int     := 0;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
   -- duplicate stays one where its energy or an EVSE is corrected: else 10 and then 10.5 kWh are 20.5.
@@ -24155,18 +24102,19 @@ begin
   then
     beside := '{duplicate}';
   end if;
-  if beside = '{}' and exists (
-    select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-     where private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
-  then
-    beside := '{overlapping}';
-  end if;
-  -- only what needs a socket may lack one; no more is read than there are sockets
-  if beside = '{}' and not crowded then
-    sockets := private.sockets_of(s.charger_id);
-    crowded := sockets <= (
-      select count(*) from (
-        select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) limit sockets) o);
+  if beside = '{}' then
+    -- read once: of many pieces of a day each reads all before it
+    for one_evse in
+      select private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
+        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+    loop
+      if one_evse then
+        return '{overlapping}';
+      end if;
+      others := others + 1;
+    end loop;
+    -- only what needs a socket may lack one
+    crowded := crowded or others > 0 and others >= private.sockets_of(s.charger_id);
   end if;
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
@@ -24232,7 +24180,8 @@ begin
               where r.partner_id = s.partner_id and r.session_id = s.id
                 and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
-           and (h.mid_eligible is true and exists (
+           and h.mid_eligible is true
+           and (exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                      and d.period = s.month)
@@ -24475,7 +24424,8 @@ comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) i
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
--- of one source. counted in shared says that their words were counted when they were parked.
+-- of one source. counted in shared says that their words were counted when they were parked; what they replace is not,
+-- because other rows are locked later.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
@@ -24646,11 +24596,11 @@ begin
                      'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
                      'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
                      'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
-         (select sum(w.size) from worded w where not shared ? 'counted'),
+         case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
          jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
     into outcome, changed, told, olds from beside b;
   if olds is not null then
-    told := coalesce(told, 0) + private.keep_replaced(olds);
+    told := told + private.keep_replaced(olds);
   end if;
 
   perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
@@ -24738,21 +24688,13 @@ begin
        select c.id, c.owner_id from core.connections c
         where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
      cross join lateral (
-       select coalesce(sum(g.wh - u.wh), 0) as wh, coalesce(sum(g.sessions - u.sessions), 0) as sessions
+       select coalesce(sum(g.wh), 0) as wh, coalesce(sum(g.sessions), 0) as sessions
          from (select s.charger_id, sum(s.wh) as wh, count(*) as sessions from core.charging_sessions s
                 where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month
                   and s.counted and s.flags = '{}'
                 group by s.charger_id) g
-        cross join lateral (
-          select h from core.chargers h
-           where h.partner_id = private.partner_id() and h.id = g.charger_id limit 1) h
-        cross join lateral (
-          -- what is not flagged yet
-          select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
-           where (h.h).flagged_to is not null and s.partner_id = private.partner_id()
-             and s.connection_id = t.connection_id and s.month = t.month and s.charger_id = g.charger_id
-             and s.counted and s.flags = '{}' and not private.owns_moment_since(h.h, s.started_at)) u
-        where (h.h).mid_eligible) s
+        where (select h.mid_eligible from core.chargers h
+                where h.partner_id = private.partner_id() and h.id = g.charger_id)) s
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
@@ -26295,8 +26237,6 @@ return (select case
   from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
-        -- what is not flagged yet
-        and private.owns_moment_since(charger, s.started_at)
       order by s.started_at limit 1),
     (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
       began));
@@ -26323,6 +26263,12 @@ begin
          else '-infinity' end
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
+  -- what waits there for another session is the next one's: it would count twice once that is withdrawn
+  update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
+    from unnest(formers) f
+    join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
+   where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
+     and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags);
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       -- decided once: what was withdrawn since gives its time to nobody; what was released has none
@@ -26392,7 +26338,8 @@ begin
     told := private.keep_replaced(olds)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
-    perform private.count_evidence('client', private.owner_id(), told) where told > 0;
+    -- a credit has no document: its CDR is counted, after the last lock of the request
+    perform private.count_evidence('client', private.owner_id(), told) where document is not null;
   end if;
   return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;
@@ -28659,6 +28606,8 @@ end $$;
 create function private.boot_ocpp(charger core.chargers, link core.ocpp_links, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
+declare
+  serial text := private.boot_serial(charger, boot);
 begin
   perform private.emit_charger('charger.connected', charger) where link.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
@@ -28669,8 +28618,10 @@ begin
     perform private.identify_charger(charger, jsonb_build_object(
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+    -- what it told before its model was known
+    serial := coalesce(serial, charger.booted_as);
   end if;
-  perform private.take_boot_serial(charger, private.boot_serial(charger, boot), link.booted_at is null);
+  perform private.take_boot_serial(charger, serial, link.booted_at is null);
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
@@ -29263,7 +29214,7 @@ begin
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
   'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
-  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, idempotent?}.';
+  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, evidence_over_quota?, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json
@@ -29282,7 +29233,8 @@ begin
   return private.upload_answer(upload);
 end $$;
 comment on function api.get_upload(jsonb, jsonb) is
-  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
+  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered, or over the quota without columns and '
+  'results.';
 
 -- supabase/schemas/chargers/chargers.sql
 
@@ -29494,20 +29446,23 @@ as $$
 declare
   resolved constant private.charger_resolution :=
     private.resolve_charger(boot ->> 'ocpp_vendor', boot ->> 'ocpp_model', boot ->> 'ocpp_meter_type');
+  model  core.charger_models;
   former tstzrange;
 begin
-  update core.chargers h
-     set catalog_charger_id = m.id, brand = m.brand, mid_eligible = m.mid_meter, ocpp_vendor = boot ->> 'ocpp_vendor',
-         ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
-    from core.charger_models m
-   where resolved.resolved and m.id = resolved.catalog_charger_id
-     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null
-  returning h.* into charger;
-  if found then
-    -- of its account; whose number it has is not known yet
-    former := private.succeed_charger(charger);
-    update core.chargers h set counts_from = upper(former), counts_before = lower(former)
-     where h.partner_id = charger.partner_id and h.id = charger.id and h.counts_from is null and former is not null;
+  select m.* into model from core.charger_models m where resolved.resolved and m.id = resolved.catalog_charger_id;
+  if found and charger.catalog_charger_id is null then
+    charger.brand := model.brand;
+    -- of its account; of a number that it told, the caller finds whose that was. Chargers are locked before connections
+    if charger.counts_from is null and charger.booted_as is null then
+      former := private.succeed_charger(charger);
+    end if;
+    update core.chargers h
+       set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter,
+           ocpp_vendor = boot ->> 'ocpp_vendor', ocpp_model = boot ->> 'ocpp_model',
+           ocpp_meter_type = boot ->> 'ocpp_meter_type', counts_from = coalesce(upper(former), h.counts_from),
+           counts_before = coalesce(lower(former), h.counts_before)
+     where h.partner_id = charger.partner_id and h.id = charger.id
+    returning h.* into charger;
     perform private.audit('charger.identified', charger.id);
     perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
     perform private.advance_registration(charger.account_id, true);

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import Excel from "exceljs";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MID_CHARGER } from "../harness/chargers.ts";
+import { ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -657,6 +657,34 @@ describe("§2 a session and its charger's names", () => {
         expect(await elsewhere(serial_number, { ...at(11) })).toMatchObject([{ flags: ["other_registration"] }]);
       },
     );
+
+    test.each([
+      ["booked, stays the former registration's", ["other_registration"]],
+      ["not booked, is the next one's", []],
+    ])("after 1,001 charges that are not booked, one that is %s at a release", async (what, flags) => {
+      const serial_number = `thousand${count}`;
+      const charger_id = await register({ serial_number });
+      const minute = (n: number) => new Date(Date.UTC(2027, 0, 1) + n * 60_000).toISOString();
+      await ingest(
+        world,
+        ...Array.from({ length: 1001 }, (_, n) => ({
+          ...{ charger_id, source: "api", external_id: `m${n}`, wh: 10 },
+          ...{ started_at: minute(n * 30), ended_at: minute(n * 30 + 10) },
+        })),
+      );
+      await deliver([session({ charger_id, external_ref: undefined, ...at(11) })]);
+      if (what.startsWith("booked")) await lock("2026-03-01");
+      await world.post("/v1/chargers:remove", { charger_id }, token);
+      const charge = { ...at(11), session_id: "theirs" };
+      expect(await elsewhere(serial_number, charge)).toMatchObject([{ flags: ["other_registration"] }]);
+      expect((await operatorOf(world.database)(`charger release ${charger_id} --reason x`)).err).toBe("");
+      expect(
+        await world.row(
+          "select flags from core.charging_sessions where external_id = 'theirs' and charger_id <> $1 order by arrival desc limit 1",
+          charger_id,
+        ),
+      ).toEqual({ flags });
+    });
 
     test("a late end over a booked charge comes after it", async () => {
       const running = session({

@@ -1061,6 +1061,17 @@ describe("contract §6 a serial number that several registrations tell", () => {
     expect(await flags()).toEqual([OTHER, []]);
   });
 
+  test("attack: a charger that tells another's number before its model counts nothing, though it names no number then", async () => {
+    const serial = newNumber();
+    await tell(boot(serial));
+    link = await another();
+    const unknown = { chargePointVendor: "Nobody", chargePointModel: "None", chargePointSerialNumber: serial };
+    await tell(["BootNotification", unknown]);
+    expect(await stands()).toEqual({ serial_number: null, booted_as: serial, counts_from: null });
+    await tell(boot());
+    expect(await stands()).toEqual({ serial_number: null, booted_as: serial, counts_from: "infinity" });
+  });
+
   test("a board of a charger that was removed changes nothing before it came", async () => {
     const [own, board] = [newNumber(), newNumber()];
     await tell(boot(board));

@@ -498,6 +498,13 @@ describe("§3 a locked month stays as it was", () => {
     expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "4.5 staged 1" });
   });
 
+  test("one that moved waits for no month that was locked while its meter was not confirmed", async () => {
+    await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
+    await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
+    await ingest(world, session("u", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    expect(await stored("u")).toMatchObject({ flags: [] });
+  });
+
   test("one that came too late and is moved to an open month counts there at once", async () => {
     await ingest(world, session("b", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
     expect(await stored("b")).toMatchObject({ flags: ["after_lock"] });

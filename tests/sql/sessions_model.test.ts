@@ -188,20 +188,20 @@ class Service {
     expect(answer).toMatchObject({ status: "taken" });
   }
 
-  /** What is booked, by month: the charges in it. */
+  /** What is booked, by connection and month: the charges in it. */
   readonly inBooking = new Map<string, number[]>();
 
-  /** The charges that count in a month that is open; of all months without one. */
-  async open_charges(month?: string): Promise<number[]> {
+  /** The charges that count in months that are open, each with its connection and month. */
+  async open_charges(): Promise<{ place: string; charge: number }[]> {
     const { rows } = await session.query(
-      `select s.charger_id, s.source, s.external_id, s.wh::int, s.month::text,
+      `select s.charger_id, s.source, s.external_id, s.wh::int, s.connection_id || ' ' || s.month as place,
               to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start
          from core.charging_sessions s
-        where s.owner_id = any ($1) and s.counted and s.flags = '{}' and ($2::date is null or s.month = $2)`,
-      [this.clients.map(({ id }) => id), month],
+        where s.owner_id = any ($1) and s.counted and s.flags = '{}'`,
+      [this.clients.map(({ id }) => id)],
     );
     return rows
-      .filter((row) => row.wh > 0 && (month || !this.inBooking.has(row.month)))
+      .filter((row) => row.wh > 0 && !this.inBooking.has(row.place))
       .map((row) => {
         const found = this.tellings.find(
           (told) =>
@@ -211,25 +211,31 @@ class Service {
               : row.external_id.split(":").at(-1) === told.id),
         );
         if (!found) throw new Error(`nobody told ${JSON.stringify(row)}`);
-        return found.charge;
+        return { place: row.place, charge: found.charge };
       });
   }
 
   readonly tellings: Telling[] = [];
 
+  /** Takes the months that a connection has by now, and that no booking has. */
   async book(month: string) {
-    if (this.inBooking.has(month)) return;
-    this.inBooking.set(month, await this.open_charges(month));
-    await session.query(
-      "update core.delivered_months set status = 'submitted' where owner_id = any ($1) and period = $2",
+    const open = await this.open_charges();
+    const { rows } = await session.query(
+      `update core.delivered_months set status = 'submitted' where owner_id = any ($1) and period = $2 and not locked
+       returning connection_id || ' ' || period as place`,
       [this.clients.map(({ id }) => id), month],
     );
+    for (const { place } of rows)
+      this.inBooking.set(
+        place,
+        open.filter((each) => each.place === place).map(({ charge }) => charge),
+      );
     await this.noneTwice();
   }
 
   async open(months: string[]) {
     for (const month of months) {
-      this.inBooking.delete(month);
+      for (const place of this.inBooking.keys()) if (place.endsWith(month)) this.inBooking.delete(place);
       await session.query(
         "update core.delivered_months set status = 'staged' where owner_id = any ($1) and period = $2",
         [this.clients.map(({ id }) => id), month],
@@ -245,7 +251,8 @@ class Service {
 
   /** No charge is in two bookings, or in one and in an open month. */
   async noneTwice() {
-    const all = [...[...this.inBooking.values()].flat(), ...(await this.open_charges())];
+    const open = await this.open_charges();
+    const all = [...[...this.inBooking.values()].flat(), ...open.map(({ charge }) => charge)];
     expect(all.toSorted()).toEqual([...new Set(all)].toSorted());
   }
 

@@ -48,12 +48,15 @@ export class Model {
     this.sockets = sockets;
   }
 
-  /** A registration begins where the last one ended that has a session with energy that counts; one without owns nothing. */
+  /** A registration begins where the last one ended that has a session with energy that counts; one without owns nothing: what does not count there yet never will. */
   register(now: number, client: number, charger: number, names: Names) {
     const before = this.registrations.filter((each) => each.charger === charger);
     const counted = this.counted();
     for (const each of before)
-      if (!each.followed && !counted.some(({ at, wh }) => at === each && wh > 0)) each.until = -Infinity;
+      if (!each.followed && !counted.some(({ at, wh }) => at === each && wh > 0)) {
+        each.until = -Infinity;
+        for (const one of this.sessions) one.elsewhere ||= one.at === each && !counted.includes(one);
+      }
     const from = Math.max(-Infinity, ...before.map(({ until }) => until));
     for (const each of before) each.followed = true;
     const row = this.registrations.length;

@@ -206,20 +206,23 @@ as $$
 declare
   resolved constant private.charger_resolution :=
     private.resolve_charger(boot ->> 'ocpp_vendor', boot ->> 'ocpp_model', boot ->> 'ocpp_meter_type');
+  model  core.charger_models;
   former tstzrange;
 begin
-  update core.chargers h
-     set catalog_charger_id = m.id, brand = m.brand, mid_eligible = m.mid_meter, ocpp_vendor = boot ->> 'ocpp_vendor',
-         ocpp_model = boot ->> 'ocpp_model', ocpp_meter_type = boot ->> 'ocpp_meter_type'
-    from core.charger_models m
-   where resolved.resolved and m.id = resolved.catalog_charger_id
-     and h.partner_id = charger.partner_id and h.id = charger.id and h.catalog_charger_id is null
-  returning h.* into charger;
-  if found then
-    -- of its account; whose number it has is not known yet
-    former := private.succeed_charger(charger);
-    update core.chargers h set counts_from = upper(former), counts_before = lower(former)
-     where h.partner_id = charger.partner_id and h.id = charger.id and h.counts_from is null and former is not null;
+  select m.* into model from core.charger_models m where resolved.resolved and m.id = resolved.catalog_charger_id;
+  if found and charger.catalog_charger_id is null then
+    charger.brand := model.brand;
+    -- of its account; of a number that it told, the caller finds whose that was. Chargers are locked before connections
+    if charger.counts_from is null and charger.booted_as is null then
+      former := private.succeed_charger(charger);
+    end if;
+    update core.chargers h
+       set catalog_charger_id = model.id, brand = model.brand, mid_eligible = model.mid_meter,
+           ocpp_vendor = boot ->> 'ocpp_vendor', ocpp_model = boot ->> 'ocpp_model',
+           ocpp_meter_type = boot ->> 'ocpp_meter_type', counts_from = coalesce(upper(former), h.counts_from),
+           counts_before = coalesce(lower(former), h.counts_before)
+     where h.partner_id = charger.partner_id and h.id = charger.id
+    returning h.* into charger;
     perform private.audit('charger.identified', charger.id);
     perform private.emit_charger('charger.mid_confirmed', charger) where charger.mid_eligible is not null;
     perform private.advance_registration(charger.account_id, true);

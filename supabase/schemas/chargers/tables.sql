@@ -30,7 +30,6 @@ create table core.chargers (
   booted_as          text,
   booted_before      text[]      not null default '{}',
   counts_before      timestamptz,
-  flagged_to         bigint,
   constraint chargers_pkey primary key (partner_id, id),
   constraint chargers_account_fkey foreign key (partner_id, account_id, owner_id)
       references core.accounts (partner_id, id, owner_id),
@@ -70,8 +69,6 @@ comment on column core.chargers.counts_from is
 comment on column core.chargers.counts_before is
   'When the first charge with energy of a former registration began: what began before is this one''s. Null: nothing '
   'before counts_from is.';
-comment on column core.chargers.flagged_to is
-  'The arrival up to which its sessions are flagged by a span that changed. Null: all are.';
 comment on column core.chargers.counts_until is
   'When it ended for the next registration of its brand and serial number. -infinity: no session of it counted, and '
   'the next has all. Null until there is one.';
@@ -114,8 +111,6 @@ select private.enable_tenant_policy('core.chargers', 'select, insert, update');
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first. The tenant does not lead: as for core.delivered_months_quarter
 create index chargers_owner on core.chargers (owner_id, created_at desc, id desc);
--- serves: the worker, which flags what is left
-create index chargers_unflagged on core.chargers (partner_id, owner_id) where flagged_to is not null;
 -- serves: a session that names its charger by serial number
 create index chargers_serial on core.chargers (partner_id, serial_number) where serial_number is not null;
 -- serves: foreign keys. Last, as the keys of core.charging_sessions

@@ -16,9 +16,7 @@ begin
     union all
     select 100, 'silent_ended', s.partner_id, s.owner_id from private.owners_of_silent_charges() s
     union all
-    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p
-    union all
-    select 100, 'registrations_flagged', f.partner_id, f.owner_id from private.owners_of_unflagged() f;
+    select 100, 'parked_stored', p.partner_id, p.owner_id from private.clients_with_due_parked() p;
 end $$;
 
 create function private.due_jobs() returns json
@@ -105,7 +103,6 @@ begin
     when 'cards_dropped' then done := private.forget_silent_cards();
     when 'silent_ended' then done := private.end_silent_charges((due ->> 'partner_id')::uuid, owner);
     when 'parked_stored' then done := private.retry_due_parked((due ->> 'partner_id')::uuid, owner);
-    when 'registrations_flagged' then done := private.flag_registrations((due ->> 'partner_id')::uuid, owner);
     when 'registrations_reviewed' then done := private.review_due_registrations();
     when 'partitions_made' then done := private.make_due_partitions();
     when 'events_swept' then done := private.sweep_events();

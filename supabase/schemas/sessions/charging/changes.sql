@@ -1,81 +1,15 @@
 -- Other changes to what counts: a charger moves, its meter is confirmed, it is another registration's, or a month opens
 -- again.
 
--- Flags the next 1,000 sessions of a charger that its span has lost, and frees those that it has won: in the order of
--- arrival, after flagged_to. Returns how many it looked at.
-create function private.flag_registration(charger core.chargers) returns bigint
-language plpgsql
-as $$
-declare
-  others constant uuid[] := array(select r.id from private.registrations_of(charger) r);
-  olds   jsonb;
-  moved  jsonb;
-  last   bigint;
-  looked bigint;
-begin
-  with part as (
-    select t from core.charging_sessions t
-     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.arrival > charger.flagged_to
-       and private.owns_moment_since(charger, t.started_at) = ('other_registration' = any (t.flags))
-     order by t.arrival limit 1000
-  ), changed as (
-    update core.charging_sessions s
-       set flags = case when 'other_registration' = any (s.flags) then array_remove(s.flags, 'other_registration')
-                        else s.flags || '{other_registration}'::text[] end
-      from part p
-     where s.partner_id = charger.partner_id and s.id = (p.t).id
-       -- whoever told a charge first has it
-       and not ('other_registration' = any (s.flags)
-                and private.counts_elsewhere(others, (p.t).started_at, (p.t).ended_at))
-    returning (p.t).*
-  )
-  select jsonb_agg(to_jsonb(c)),
-         jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
-                                     'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                     'old_ended_at', c.ended_at, 'old_month', c.month)),
-         (select max((p.t).arrival) from part p), (select count(*) from part)
-    into olds, moved, last, looked from changed c;
-  -- it may be booked
-  perform private.keep_replaced(olds) where olds is not null;
-  update core.chargers h set flagged_to = case when looked = 1000 then last end
-   where h.partner_id = charger.partner_id and h.id = charger.id;
-  perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
-  return looked;
-end $$;
-
--- The owners of chargers whose sessions are not all flagged yet.
-create function private.owners_of_unflagged() returns table (partner_id uuid, owner_id uuid)
-language sql stable
-as $$
-  select distinct h.partner_id, h.owner_id from core.chargers h where h.flagged_to is not null limit 100
-$$;
-
--- Flags a part of the sessions of an owner's charger. Returns how many it looked at.
-create function private.flag_registrations(partner uuid, owner uuid) returns bigint
-language plpgsql
-as $$
-declare
-  charger core.chargers;
-  looked  bigint;
-begin
-  perform private.act_for_person(partner, owner);
-  -- one at a time: chargers are locked before connections. One that just tells something has its turn in the next run
-  select h.* into charger from core.chargers h
-   where h.partner_id = partner and h.owner_id = owner and h.flagged_to is not null
-   order by h.flagged_to limit 1 for no key update skip locked;
-  if found then
-    looked := private.flag_registration(charger);
-  end if;
-  perform private.act_for_person(null, null);
-  return coalesce(looked, 0);
-end $$;
-
 -- Counts the earlier sessions of a charger that is bound to a connection, whose MID meter is confirmed, or that another
--- registration holds, or no longer does: of a thousand at once, the rest by the worker. No month counts what its span
--- has lost.
+-- registration holds, or no longer does.
 create function private.charger_changed() returns trigger
 language plpgsql
 as $$
+declare
+  others uuid[];
+  olds   jsonb;
+  moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
   if new.connection_id is not null then
@@ -83,8 +17,28 @@ begin
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
-    new.flagged_to := 0;
-    perform private.flag_registration(new);
+    others := array(select r.id from private.registrations_of(new) r);
+    with changed as (
+      update core.charging_sessions s
+         set flags = case when 'other_registration' = any (s.flags) then array_remove(s.flags, 'other_registration')
+                          else s.flags || '{other_registration}'::text[] end
+        from (select t from core.charging_sessions t
+               where t.partner_id = new.partner_id and t.charger_id = new.id
+                 and private.owns_moment_since(new, t.started_at) = ('other_registration' = any (t.flags))) o
+       where s.partner_id = new.partner_id and s.id = (o.t).id
+         -- whoever told a charge first has it
+         and not ('other_registration' = any (s.flags)
+                  and private.counts_elsewhere(others, s.started_at, s.ended_at))
+      returning (o.t).*
+    )
+    select jsonb_agg(to_jsonb(c)),
+           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
+                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
+                                       'old_ended_at', c.ended_at, 'old_month', c.month))
+      into olds, moved from changed c;
+    -- it may be booked
+    perform private.keep_replaced(olds) where olds is not null;
+    perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
     select jsonb_agg(jsonb_build_object('connection_id', m.connection_id, 'month', m.month))

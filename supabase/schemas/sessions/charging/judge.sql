@@ -150,9 +150,10 @@ create function private.look_beside(s core.charging_sessions) returns text[]
 language plpgsql stable
 as $$
 declare
-  beside  text[]  := '{}';
-  crowded boolean := 'beyond_capacity' = any (s.flags);
-  sockets int;
+  beside   text[]  := '{}';
+  crowded  boolean := 'beyond_capacity' = any (s.flags);
+  one_evse boolean;
+  others   int     := 0;
 begin
   -- Another told the same charge before: begin and end within five minutes, the energy within 1 % or 0.1 kWh. A
   -- duplicate stays one where its energy or an EVSE is corrected: else 10 and then 10.5 kWh are 20.5.
@@ -174,18 +175,19 @@ begin
   then
     beside := '{duplicate}';
   end if;
-  if beside = '{}' and exists (
-    select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
-     where private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed))
-  then
-    beside := '{overlapping}';
-  end if;
-  -- only what needs a socket may lack one; no more is read than there are sockets
-  if beside = '{}' and not crowded then
-    sockets := private.sockets_of(s.charger_id);
-    crowded := sockets <= (
-      select count(*) from (
-        select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) limit sockets) o);
+  if beside = '{}' then
+    -- read once: of many pieces of a day each reads all before it
+    for one_evse in
+      select private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
+        from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at) o
+    loop
+      if one_evse then
+        return '{overlapping}';
+      end if;
+      others := others + 1;
+    end loop;
+    -- only what needs a socket may lack one
+    crowded := crowded or others > 0 and others >= private.sockets_of(s.charger_id);
   end if;
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
@@ -251,7 +253,8 @@ begin
               where r.partner_id = s.partner_id and r.session_id = s.id
                 and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
-           and (h.mid_eligible is true and exists (
+           and h.mid_eligible is true
+           and (exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                      and d.period = s.month)

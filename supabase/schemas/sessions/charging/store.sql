@@ -110,7 +110,8 @@ comment on function private.counts_elsewhere(uuid[], timestamptz, timestamptz) i
 -- Stores sessions, items as private.read_sessions takes them. status: created, updated, unchanged, superseded (a later
 -- item of the batch has the same id) or rejected, with a reason. Idempotent by charger, source and external_id. What
 -- changes something leaves the words of its source as evidence, or over the quota of the day their hash. The items are
--- of one source. counted in shared says that their words were counted when they were parked.
+-- of one source. counted in shared says that their words were counted when they were parked; what they replace is not,
+-- because other rows are locked later.
 --
 -- Plans are kept, because planning one session takes longer than storing it. A plan may be made while tables are empty.
 -- So each row is looked up by its key in a lateral query with a limit, which no plan turns into reading a table.
@@ -281,11 +282,11 @@ begin
                      'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
                      'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
                      'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
-         (select sum(w.size) from worded w where not shared ? 'counted'),
+         case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
          jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
     into outcome, changed, told, olds from beside b;
   if olds is not null then
-    told := coalesce(told, 0) + private.keep_replaced(olds);
+    told := told + private.keep_replaced(olds);
   end if;
 
   perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;

@@ -50,21 +50,13 @@ begin
        select c.id, c.owner_id from core.connections c
         where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
      cross join lateral (
-       select coalesce(sum(g.wh - u.wh), 0) as wh, coalesce(sum(g.sessions - u.sessions), 0) as sessions
+       select coalesce(sum(g.wh), 0) as wh, coalesce(sum(g.sessions), 0) as sessions
          from (select s.charger_id, sum(s.wh) as wh, count(*) as sessions from core.charging_sessions s
                 where s.partner_id = private.partner_id() and s.connection_id = t.connection_id and s.month = t.month
                   and s.counted and s.flags = '{}'
                 group by s.charger_id) g
-        cross join lateral (
-          select h from core.chargers h
-           where h.partner_id = private.partner_id() and h.id = g.charger_id limit 1) h
-        cross join lateral (
-          -- what is not flagged yet
-          select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
-           where (h.h).flagged_to is not null and s.partner_id = private.partner_id()
-             and s.connection_id = t.connection_id and s.month = t.month and s.charger_id = g.charger_id
-             and s.counted and s.flags = '{}' and not private.owns_moment_since(h.h, s.started_at)) u
-        where (h.h).mid_eligible) s
+        where (select h.mid_eligible from core.chargers h
+                where h.partner_id = private.partner_id() and h.id = g.charger_id)) s
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true

@@ -16,8 +16,6 @@ return (select case
   from (values (least(
     (select s.started_at from core.charging_sessions s
       where s.partner_id = charger.partner_id and s.charger_id = charger.id and s.counted and s.wh > 0
-        -- what is not flagged yet
-        and private.owns_moment_since(charger, s.started_at)
       order by s.started_at limit 1),
     (select min(b.started_at) from private.still_booked(charger.id, '-infinity', 'infinity') b where b.wh > 0)))) b (
       began));
@@ -44,6 +42,12 @@ begin
          else '-infinity' end
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
+  -- what waits there for another session is the next one's: it would count twice once that is withdrawn
+  update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
+    from unnest(formers) f
+    join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
+   where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
+     and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags);
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       -- decided once: what was withdrawn since gives its time to nobody; what was released has none

@@ -51,7 +51,8 @@ begin
     told := private.keep_replaced(olds)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
-    perform private.count_evidence('client', private.owner_id(), told) where told > 0;
+    -- a credit has no document: its CDR is counted, after the last lock of the request
+    perform private.count_evidence('client', private.owner_id(), told) where document is not null;
   end if;
   return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;

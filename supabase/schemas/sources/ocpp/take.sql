@@ -722,6 +722,8 @@ end $$;
 create function private.boot_ocpp(charger core.chargers, link core.ocpp_links, protocol text, boot jsonb) returns void
 language plpgsql
 as $$
+declare
+  serial text := private.boot_serial(charger, boot);
 begin
   perform private.emit_charger('charger.connected', charger) where link.booted_at is null;
   update core.ocpp_links l set boot = boot_ocpp.boot, booted_at = private.now(), protocol = boot_ocpp.protocol
@@ -732,8 +734,10 @@ begin
     perform private.identify_charger(charger, jsonb_build_object(
       'ocpp_vendor', boot ->> 'vendor', 'ocpp_model', boot ->> 'model', 'ocpp_meter_type', boot ->> 'meter_type'));
     select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+    -- what it told before its model was known
+    serial := coalesce(serial, charger.booted_as);
   end if;
-  perform private.take_boot_serial(charger, private.boot_serial(charger, boot), link.booted_at is null);
+  perform private.take_boot_serial(charger, serial, link.booted_at is null);
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another

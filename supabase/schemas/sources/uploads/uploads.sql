@@ -292,7 +292,7 @@ begin
 end $$;
 comment on function api.deliver_upload(jsonb, jsonb) is
   'POST /v1/uploads: a file that was read, as private.store_upload takes it, to {upload_id, kind, created_at, rows, '
-  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, idempotent?}.';
+  'columns, counts, results, sheet, header_row, read_as, ids_ignored, sums, evidence_over_quota?, idempotent?}.';
 grant execute on function api.deliver_upload(jsonb, jsonb) to edge_slow;
 
 create function api.get_upload(caller jsonb, query jsonb) returns json
@@ -311,4 +311,5 @@ begin
   return private.upload_answer(upload);
 end $$;
 comment on function api.get_upload(jsonb, jsonb) is
-  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered.';
+  'GET /v1/uploads/{upload_id}: {upload_id} to the upload as it was answered, or over the quota without columns and '
+  'results.';
