@@ -694,9 +694,11 @@ function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdic
       : books === "halves"
         ? [booked.slice(0, 1), booked.slice(1)].flatMap((half) => debit(half, { batch: id }))
         : debit(booked, { batch: id });
-  const credits = came_back.map((each) =>
-    bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason: reasons[1] }] }),
-  );
+  const credits = came_back.map((each) => {
+    // two people wait for one reason
+    const reason = books === "halves" && each.fate === "refused" ? reasons[0] : reasons[1];
+    return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason }] });
+  });
   const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
   const files = refuses
     ? [pain002("pain.002.001.10", { id, group: statusOf("RJCT", "DT01") })]
