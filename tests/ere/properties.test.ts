@@ -669,11 +669,12 @@ test("contract §3 two different steps at once leave everything agreeing", async
 /** What the bank does with a batch: `fates` of its lines, unless it refuses the file; how it books them. */
 const verdict = fc.record({
   refuses: fc.constantFrom(false, false, false, true),
-  // in one entry, payment by payment, or, with what it refused and then sends back, in two entries or in one
-  books: fc.constantFrom("whole", "halves", "lines", "gross"),
+  // in one entry, payment by payment, or with what it refused and then sends back: in two entries, in one, or apart
+  books: fc.constantFrom("whole", "halves", "lines", "gross", "apart"),
   fates: fc.array(fc.constantFrom("paid", "paid", "refused", "back"), { minLength: 4, maxLength: 4 }),
   reasons: fc.tuple(fc.constantFrom("AC04", "AM04", "XX13"), fc.constantFrom("AC04", "MD07", "AM05")),
 });
+const PARTED = ["halves", "apart"];
 type Verdict = typeof verdict extends fc.Arbitrary<infer T> ? T : never;
 type Truth = { line: string; amount: string; fate: string };
 
@@ -685,18 +686,19 @@ function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdic
   const debit = (of: Truth[], named: object) =>
     of.length > 0 ? [bankEntry(message, { amount: euro(of), day: on(0), ...named })] : [];
   const refused = lines.filter(({ fate }) => fate === "refused");
-  const booked = ["gross", "halves"].includes(books) ? lines : lines.filter(({ fate }) => fate !== "refused");
+  const booked = ["gross", ...PARTED].includes(books) ? lines : lines.filter(({ fate }) => fate !== "refused");
   const came_back = booked.filter(({ fate }) => fate !== "paid");
   const listed = debit(booked, { details: booked });
-  const entries =
-    books === "lines"
-      ? listed
-      : books === "halves"
-        ? [booked.slice(0, 1), booked.slice(1)].flatMap((half) => debit(half, { batch: id }))
-        : debit(booked, { batch: id });
+  const halves =
+    books === "halves"
+      ? [booked.slice(0, 1), booked.slice(1)]
+      : books === "apart"
+        ? [booked.filter(({ fate }) => fate === "paid"), came_back]
+        : [booked];
+  const entries = books === "lines" ? listed : halves.flatMap((half) => debit(half, { batch: id }));
   const credits = came_back.map((each) => {
     // two people wait for one reason
-    const reason = books === "halves" && each.fate === "refused" ? reasons[0] : reasons[1];
+    const reason = PARTED.includes(books) && each.fate === "refused" ? reasons[0] : reasons[1];
     return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason }] });
   });
   const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
@@ -705,7 +707,7 @@ function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdic
     : [
         pain002("pain.002.001.10", { id, group: statusOf("PART"), lines: status }),
         // no file lists the payments of the halves
-        ...[entries, credits, ...(books === "halves" ? [] : [listed]), [...entries, ...credits]].map((each) =>
+        ...[entries, credits, ...(PARTED.includes(books) ? [] : [listed]), [...entries, ...credits]].map((each) =>
           camt(message, each),
         ),
       ];
@@ -750,7 +752,7 @@ test("contract §3 in whatever order the files of a bank are read, by whom and h
               amount,
               fate: pick(each.fates, at) ?? "",
             }));
-            if (each.books === "halves" && !each.refuses) parted.push(batch.id);
+            if (PARTED.includes(each.books) && !each.refuses) parted.push(batch.id);
             for (const { id, fate } of lines) truth.set(id, !each.refuses && fate === "paid" ? "paid" : "failed");
             files.push(...filesOf(batch.id.replaceAll("-", ""), lines, each, 16 + ((2 * files.length) % 10)));
           }
