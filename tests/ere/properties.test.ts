@@ -669,11 +669,12 @@ test("contract §3 two different steps at once leave everything agreeing", async
 /** What the bank does with a batch: `fates` of its lines, unless it refuses the file; how it books them. */
 const verdict = fc.record({
   refuses: fc.constantFrom(false, false, false, true),
-  // in one entry, in two, payment by payment, or with what it refused, which it then sends back
-  books: fc.constantFrom("whole", "halves", "lines", "gross"),
+  // in one entry, payment by payment, or with what it refused and then sends back: in two entries, in one, or apart
+  books: fc.constantFrom("whole", "halves", "lines", "gross", "apart"),
   fates: fc.array(fc.constantFrom("paid", "paid", "refused", "back"), { minLength: 4, maxLength: 4 }),
   reasons: fc.tuple(fc.constantFrom("AC04", "AM04", "XX13"), fc.constantFrom("AC04", "MD07", "AM05")),
 });
+const PARTED = ["halves", "apart"];
 type Verdict = typeof verdict extends fc.Arbitrary<infer T> ? T : never;
 type Truth = { line: string; amount: string; fate: string };
 
@@ -685,24 +686,30 @@ function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdic
   const debit = (of: Truth[], named: object) =>
     of.length > 0 ? [bankEntry(message, { amount: euro(of), day: on(0), ...named })] : [];
   const refused = lines.filter(({ fate }) => fate === "refused");
-  const booked = books === "gross" ? lines : lines.filter(({ fate }) => fate !== "refused");
+  const booked = ["gross", ...PARTED].includes(books) ? lines : lines.filter(({ fate }) => fate !== "refused");
   const came_back = booked.filter(({ fate }) => fate !== "paid");
   const listed = debit(booked, { details: booked });
-  const entries =
-    books === "lines"
-      ? listed
-      : books === "halves"
-        ? [booked.slice(0, 1), booked.slice(1)].flatMap((half) => debit(half, { batch: id }))
-        : debit(booked, { batch: id });
-  const credits = came_back.map((each) =>
-    bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason: reasons[1] }] }),
-  );
+  const halves =
+    books === "halves"
+      ? [booked.slice(0, 1), booked.slice(1)]
+      : books === "apart"
+        ? [booked.filter(({ fate }) => fate === "paid"), came_back]
+        : [booked];
+  const entries = books === "lines" ? listed : halves.flatMap((half) => debit(half, { batch: id }));
+  const credits = came_back.map((each) => {
+    // two people wait for one reason
+    const reason = PARTED.includes(books) && each.fate === "refused" ? reasons[0] : reasons[1];
+    return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason }] });
+  });
   const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
   const files = refuses
     ? [pain002("pain.002.001.10", { id, group: statusOf("RJCT", "DT01") })]
     : [
         pain002("pain.002.001.10", { id, group: statusOf("PART"), lines: status }),
-        ...[entries, credits, listed, [...entries, ...credits]].map((each) => camt(message, each)),
+        // no file lists the payments of the halves
+        ...[entries, credits, ...(PARTED.includes(books) ? [] : [listed]), [...entries, ...credits]].map((each) =>
+          camt(message, each),
+        ),
       ];
   return files.map((xml) => readBankAnswer(new TextEncoder().encode(xml), OUR_IBAN).said);
 }
@@ -720,6 +727,7 @@ test("contract §3 in whatever order the files of a bank are read, by whom and h
       const tenant = await begin();
       const files: Said[][] = [];
       const truth = new Map<string, string>();
+      const parted: string[] = [];
       const read = async (said: Said[], login: string) =>
         (await ops("payout_answer", { said }, login as keyof typeof people)).changed as boolean;
       for (const each of [first, ...acts]) {
@@ -744,20 +752,29 @@ test("contract §3 in whatever order the files of a bank are read, by whom and h
               amount,
               fate: pick(each.fates, at) ?? "",
             }));
+            if (PARTED.includes(each.books) && !each.refuses) parted.push(batch.id);
             for (const { id, fate } of lines) truth.set(id, !each.refuses && fate === "paid" ? "paid" : "failed");
             files.push(...filesOf(batch.id.replaceAll("-", ""), lines, each, 16 + ((2 * files.length) % 10)));
           }
         }
         expect(await broken(tenant), JSON.stringify(each)).toEqual([]);
       }
-      // in the end both have read all of them
-      for (let changes = true, n = 0; changes && n < 9; n += 1) {
-        changes = false;
-        for (const login of Object.keys(people))
-          for (const said of files) changes = (await read(said, login)) || changes;
-      }
+      // in the end both have read all of them, and somebody settles what the bank booked in parts
+      const readAll = async () => {
+        for (let changes = true, n = 0; changes && n < 9; n += 1) {
+          changes = false;
+          for (const login of Object.keys(people))
+            for (const said of files) changes = (await read(said, login)) || changes;
+        }
+      };
+      await readAll();
+      for (const batch of parted) await ops("payout_settle", { batch });
+      await readAll();
       const ends = await rows("select id, status from core.payout_lines where partner_id = $1 order by id", tenant.id);
       expect(ends.map(({ id, status }) => [id, status])).toEqual([...truth].sort());
+      // this bank pays once
+      const twice = "partner_id = $1 and (booked_again is not null or surplus_on is not null)";
+      expect(await rows(`select id from core.payout_lines where ${twice}`, tenant.id)).toEqual([]);
       expect(await broken(tenant)).toEqual([]);
     }),
     { numRuns: SEQUENCES, seed: SEED },

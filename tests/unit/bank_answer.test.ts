@@ -121,13 +121,13 @@ describe("contract §3 what a bank answers", () => {
       const of = (day: string) => read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`)).said[0];
       expect(of("<DtTm>2026-12-31T23:30:00+01:00</DtTm>")).toMatchObject({ day: "2026-12-31" });
       expect(of("<DtTm>2026-08-17T22:30:00Z</DtTm>"), "a day is one in Amsterdam").toMatchObject({ day: "2026-08-18" });
-      // without a day nobody knows whether another file has the same booking, or a second one
+      // the database names what has no day
       for (const day of ["", "<Dt>17-08-2026</Dt>", "<DtTm>soon</DtTm>"]) {
-        const { said, left } = read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`));
-        expect([said, Object.keys(left)[0]]).toEqual([
-          [],
-          "booked entry of 120.00 euro without a day of booking: ask the bank for it, or settle by hand",
-        ]);
+        const undated = read(xml.replaceAll("<Dt>2026-08-17</Dt></BookgDt>", `${day}</BookgDt>`));
+        expect(undated.said.map(({ what, day }) => [what, day])).toEqual(
+          ["booked", "paid", "paid", "back", "back_batch"].map((what) => [what, undefined]),
+        );
+        expect(undated.left).toEqual({ "entry about something else": 1, "entry that is not booked yet": 1 });
       }
       // of the account that we pay from, and no other
       expect(read(xml, "DE89370400440532013000")).toMatchObject({
@@ -191,14 +191,25 @@ describe("contract §3 what a bank answers", () => {
     });
   });
 
-  test("contract §3 reasons: a code, words, the bank's own; line breaks and control signs are spaces", () => {
+  test("attack: of the bank's reasons only codes are kept: its words may have an IBAN or a name", () => {
     const message = "pain.002.001.10";
     const with_ = (inner: string) =>
       read(pain002(message, { lines: [{ line: one, status: `<TxSts>RJCT</TxSts><StsRsnInf>${inner}</StsRsnInf>` }] }))
-        .said[0]?.reasons?.[0];
-    expect(with_("<Rsn><Cd>AC04</Cd></Rsn><AddtlInf>closed\r\n in May</AddtlInf>")).toBe("AC04 closed in May");
-    expect(with_("<Rsn><Prtry>AC04-ish</Prtry></Rsn>")).toBe("NARR AC04-ish");
-    expect(with_("<AddtlInf>the account is closed</AddtlInf>")).toBe("NARR the account is closed");
+        .said[0]?.reasons;
+    const words = "<AddtlInf>/IBAN/NL91ABNA0417164300/NAME/J. Jansen</AddtlInf>";
+    expect(with_(`<Rsn><Cd>AC04</Cd></Rsn>${words}`)).toEqual(["AC04"]);
+    expect(with_(`<Rsn><Prtry>NL91ABNA0417164300</Prtry></Rsn>${words}`)).toEqual([]);
+    const entry = bankEntry("camt.053.001.08", {
+      amount: "80.00",
+      credit: true,
+      details: [{ line: one, amount: "80.00" }],
+    })
+      .replace("<Sts>", "<RvslInd>true</RvslInd><Sts>")
+      .replace("</TxDtls>", "<AddtlTxInf>RETOUR AC04 NL91ABNA0417164300 J. Jansen</AddtlTxInf></TxDtls>")
+      .replace("</Ntry>", "<AddtlNtryInf>/IBAN/NL91ABNA0417164300/NAME/J. Jansen</AddtlNtryInf></Ntry>");
+    expect(read(camt("camt.053.001.08", [entry])).said).toMatchObject([
+      { what: "back", line: one, reasons: [], returned: true },
+    ]);
   });
 
   test("contract §3 CRLF, a BOM, prefixes, comments and foreign elements change nothing of it", () => {
@@ -218,7 +229,7 @@ describe("contract §3 what a bank answers", () => {
     const words = camt(message, [credit.replace("</Rsn>", "</Rsn><AddtlInf>Konto geschlossen für Müller</AddtlInf>")]);
     const declared = words.replace("UTF-8", "ISO-8859-1");
     const big = Buffer.from(`\ufeff${words.replace("UTF-8", "UTF-16")}`, "utf16le");
-    const expected = { said: [{ what: "back", reasons: ["AC04 Konto geschlossen für Müller"] }] };
+    const expected = { said: [{ what: "back", reasons: ["AC04"] }] };
     for (const bytes of [
       Buffer.from(words, "latin1"),
       Buffer.from(declared, "latin1"),
@@ -262,24 +273,65 @@ describe("contract §3 what a bank answers", () => {
     });
   });
 
-  test("attack: statements of one file that overlap tell of one booking; another reference of the bank is another booking", () => {
-    const message = "camt.054.001.08";
-    const entry = bankEntry(message, { amount: "80.00", details: [{ line: one, amount: "80.00" }] });
-    const [head = "", notice = "", tail = ""] = camt(message, [entry]).split(/(?=<Ntfctn>)|(?<=<\/Ntfctn>)/);
-    const overlap = read([head, notice, notice, tail].join(""));
-    expect([overlap.said.length, overlap.left]).toEqual([1, { "entry that the file has twice": 1 }]);
-    expect(read([head, notice, notice.replace("B1", "B2"), tail].join("")).said).toHaveLength(2);
-    expect(read(camt(message, [entry, entry])).said).toHaveLength(2);
+  const twice = { "entry that the file has twice": 1 };
+  const withRef = (ref: string, entry: Partial<Parameters<typeof bankEntry>[1]> = {}) =>
+    bankEntry("camt.054.001.08", { amount: "80.00", details: [{ line: one, amount: "80.00" }], ...entry }).replace(
+      "<BkTxCd>",
+      `<AcctSvcrRef>${ref}</AcctSvcrRef><BkTxCd>`,
+    );
+  /** A file with these notices. */
+  const notices = (...notices: { entries: string[]; account?: string }[]) =>
+    notices
+      .map(({ entries, account }) => camt("camt.054.001.08", entries, account).split(/(?=<Ntfctn>)|(?<=<\/Ntfctn>)/))
+      .map(([head, notice, tail], at, { length }) => `${at ? "" : head}${notice}${at === length - 1 ? tail : ""}`)
+      .join("");
+
+  test("attack: statements of one file that overlap tell of one booking, by the bank's reference, amount, side and day", () => {
+    const entry = withRef("R1");
+    const second = (other: string) => read(notices({ entries: [entry] }, { entries: [other] }));
+    // the number within the statement is another one
+    expect(second(entry.replace("<Ntry>", "<Ntry><NtryRef>7</NtryRef>"))).toMatchObject({ said: [{}], left: twice });
+    const others = [withRef("R2"), withRef("R1", { day: "2026-08-18" })];
+    for (const other of others) expect(second(other)).toMatchObject({ said: [{}, {}], left: {} });
+    expect(second(entry.replaceAll("80.00", "80.01")).said).toHaveLength(2);
+    const credit = withRef("R1", { credit: true, details: [{ line: one, amount: "80.00", reason: "AC04" }] });
+    expect(second(credit).said).toHaveLength(2);
+    expect(read(camt("camt.054.001.08", [entry, entry])).said).toHaveLength(2);
   });
 
-  test("contract §3 of a return without a reason the bank's words are kept, and bar no account", () => {
+  test("attack: a payment that was debited twice is read twice where the bank's reference says nothing", () => {
+    const none = withRef("R1").replace(/<AcctSvcrRef>R1<.AcctSvcrRef>/, "");
+    for (const entry of [none, ...["NOTPROVIDED", "nonref", ""].map((ref) => withRef(ref))])
+      expect(read(notices({ entries: [entry] }, { entries: [entry] }))).toMatchObject({ said: [{}, {}], left: {} });
+  });
+
+  test("attack: an entry is read though a statement of another account number has it too", () => {
+    const entries = [withRef("R1", { credit: true, details: [{ line: one, amount: "80.00", reason: "AC04" }] })];
+    for (const both of [
+      [{ entries, account: "0001234567" }, { entries }],
+      [{ entries }, { entries, account: "0001234567" }],
+    ])
+      expect(read(notices(...both))).toMatchObject({
+        said: [{ what: "back", line: one }],
+        left: { "entry of account 0001234567, which is not PAYOUT_ACCOUNT_IBAN": 1 },
+      });
+  });
+
+  test("attack: a return whose detail has the side of the payment is a return", () => {
     const message = "camt.053.001.08";
-    const entry = bankEntry(message, { amount: "80.00", credit: true, details: [{ line: one, amount: "80.00" }] })
-      .replace("<Sts>", "<RvslInd>true</RvslInd><Sts>")
-      .replace("</TxDtls>", "<AddtlTxInf>RETOUR AC04\n rekening opgeheven</AddtlTxInf></TxDtls>");
-    expect(read(camt(message, [entry])).said).toMatchObject([
-      { what: "back", line: one, reasons: ["NARR RETOUR AC04 rekening opgeheven"], returned: true },
-    ]);
+    const details = [
+      { line: one, amount: "80.00", reason: "AC04" },
+      { line: two, amount: "40.00", reason: "AC04" },
+    ];
+    for (const [amount, of] of [
+      ["80.00", details.slice(0, 1)],
+      ["120.00", details],
+    ] as const) {
+      const entry = bankEntry(message, { amount, credit: true, details: [...of] });
+      const sided = entry.replace(/CRDT(<\/CdtDbtInd><RtrInf>)/g, "DBIT$1");
+      expect(read(camt(message, [sided]))).toEqual(read(camt(message, [entry])));
+      expect(read(camt(message, [sided])).said).toHaveLength(of.length);
+    }
   });
 
   const doctype = (entity: string) => `<?xml version="1.0"?><!DOCTYPE d [${entity}]><Document>&a;</Document>`;

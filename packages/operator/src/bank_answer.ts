@@ -17,7 +17,7 @@ export type Said = {
   /** All that the file says of it, the nearest first. */
   reasons?: string[];
   /** when it was booked, YYYY-MM-DD; of booked, paid, and back as a return */
-  day?: string;
+  day?: string | undefined;
   /** a line came back as a credit, and was not only refused */
   returned?: true;
 };
@@ -183,16 +183,26 @@ function readEntries(root: Element, account: string, answer: BankAnswer) {
   for (const statement of statements) {
     // some banks write it as another kind of number
     const number = textAt(statement, "Acct", "Id", "IBAN") ?? textAt(statement, "Acct", "Id", "Othr", "Id") ?? "none";
-    const entries = children(statement, "Ntry").map((entry) => ({ entry, whole: JSON.stringify(entry) }));
-    for (const { entry, whole } of entries) {
-      if (number.replace(/\s/g, "").toUpperCase() !== account)
+    const entries = children(statement, "Ntry");
+    if (number.replace(/\s/g, "").toUpperCase() !== account)
+      for (const _ of entries)
         leave(answer, `entry of account ${number.slice(0, 34)}, which is not PAYOUT_ACCOUNT_IBAN`);
+    else {
       // statements of a file may overlap: then the bank's own reference is the same too
-      else if (before.has(whole) && whole.includes('"AcctSvcrRef"')) leave(answer, "entry that the file has twice");
-      else readEntry(entry, answer);
+      const keys = entries.map(keyOf);
+      for (const [at, entry] of entries.entries())
+        if (before.has(keys[at] ?? "")) leave(answer, "entry that the file has twice");
+        else readEntry(entry, answer);
+      for (const key of keys) if (key) before.add(key);
     }
-    for (const { whole } of entries) before.add(whole);
   }
+}
+
+/** What two statements have of one entry; undefined if the bank gave it no reference. */
+function keyOf(entry: Element): string | undefined {
+  const reference = textAt(entry, "AcctSvcrRef") ?? "";
+  if (/^(?:NOTPROVIDED|NONREF)?$/i.test(reference)) return undefined;
+  return [reference, textAt(entry, "Amt"), textAt(entry, "CdtDbtInd"), bookedOn(entry)].join(" ");
 }
 
 function readEntry(entry: Element, answer: BankAnswer) {
@@ -202,12 +212,6 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const whole = amount && amountOf(amount);
   if (!whole) return leave(answer, "entry without an amount in euro");
   const day = bookedOn(entry);
-  // without it nobody knows whether another file has the same booking, or a second one
-  if (!day)
-    return leave(
-      answer,
-      `booked entry of ${whole} euro without a day of booking: ask the bank for it, or settle by hand`,
-    );
   const isReversal = ["true", "1"].includes(textAt(entry, "RvslInd") ?? "");
   const isDebit = textAt(entry, "CdtDbtInd") === "DBIT";
   const blocks = children(entry, "NtryDtls");
@@ -224,6 +228,9 @@ function readEntry(entry: Element, answer: BankAnswer) {
         ? `return of ${whole} euro that the bank took back, of a payment of ours: ask the bank`
         : "entry about something else",
     );
+  // a batch may be booked less what came back of it; a return may have the side of its payment
+  const isPaid = (each: Element) => (textAt(each, "CdtDbtInd") ?? textAt(entry, "CdtDbtInd")) === "DBIT";
+  const isMixed = details.some((each) => isPaid(each) === isDebit);
   const payments = lines.map((each) => {
     const about = child(each, "AmtDtls");
     const own = [
@@ -235,8 +242,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
       each,
       line: textAt(each, "Refs", "EndToEndId") as string,
       amount: details.length === 1 ? whole : own[0],
-      // a batch may be booked less what came back of it
-      paid: (textAt(each, "CdtDbtInd") ?? textAt(entry, "CdtDbtInd")) === "DBIT",
+      paid: isMixed ? isPaid(each) : isDebit,
     };
   });
   const others = details.length - lines.length;
@@ -275,13 +281,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
         `credit of ${amount} euro that names our payment ${line}, and is no return: if the bank sent it back, ` +
           "run payout settle --failed",
       );
-    else {
-      const words = textAt(each, "AddtlTxInf") ?? textAt(entry, "AddtlNtryInf");
-      const reasons = reasonsOf(each, "RtrInf");
-      // words alone bar no account
-      if (reasons.length === 0 && words) reasons.push(oneLine(`NARR ${words}`));
-      answer.said.push({ what: "back", line, amount, reasons, returned: true, day });
-    }
+    else answer.said.push({ what: "back", line, amount, reasons: reasonsOf(each, "RtrInf"), returned: true, day });
   }
 }
 
@@ -297,29 +297,16 @@ function bookedOn(entry: Element): string | undefined {
 /** Whether the bank's code of a transaction says that it is a return. */
 const isReturn = (from: Element) => textAt(from, "BkTxCd", "Domn", "Fmly", "SubFmlyCd") === "RRTN";
 
-/** The bank's reasons: of each its code, and its words. What is no code of ISO 20022 stands behind NARR. */
+/** The bank's reasons: only codes of ISO 20022, because its words may have an IBAN or a name. */
 const reasonsOf = (from: Element, element: string): string[] =>
-  children(from, element).map((each) => {
-    const code = textAt(each, "Rsn", "Cd");
-    const words = [textAt(each, "Rsn", "Prtry"), ...children(each, "AddtlInf").map(({ text }) => text)]
-      .filter((word) => word !== undefined)
-      .join(" ");
-    const said = /^[A-Z0-9]{4}$/.test(code ?? "") ? `${code} ${words}` : `NARR ${code ?? ""} ${words}`;
-    return oneLine(said);
-  });
-
-const oneLine = (text: string) =>
-  text
-    .replace(/[\s\p{Cc}]+/gu, " ")
-    .trim()
-    .slice(0, 200);
+  children(from, element).flatMap((each) => /^[A-Z0-9]{4}$/.exec(textAt(each, "Rsn", "Cd") ?? "") ?? []);
 
 /** A reason of the whole batch or file in words, so that its code bars no account. */
 const ofWhole = (...reasons: string[][]): string[] =>
   reasons
     .flat()
     .slice(0, 1)
-    .map((reason) => `NARR of the whole batch: ${reason}`.slice(0, 200));
+    .map((reason) => `NARR of the whole batch: ${reason}`);
 
 /** An amount in euro without the zeros that some banks write before it; undefined of another currency, or if it is none. */
 function amountOf(element: Element): string | undefined {

@@ -108,9 +108,10 @@ const OUTCOMES: Record<string, string> = {
   unknown: "unknown: nothing here has that id; it is of another host or older than seven years, so read the file there",
   not_exported: "not_exported: its batch is not at the bank, so this file is not about it; nothing changed",
   amount_differs:
-    "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed. If it came back less a charge, run payout settle --failed with the bank's code as --reason",
+    "amount_differs: amount_eur is the bank's and wanted_eur is ours; nothing changed. Ask the bank about what it booked",
   sum_differs:
-    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed. Read what it refused or sent back of the batch first, then this file again",
+    "sum_differs: the bank booked amount_eur, and the lines that did not fail are wanted_eur; nothing changed. Read what it refused or sent back of the batch first, then this file again. If it booked the batch in parts that come to wanted_eur, run payout settle <batch>; if they come to more, ask it for the surplus back",
+  no_day: "no_day: booked, but the bank says no day of it; nothing changed. Ask the bank for a file with the day",
   had_before: "had_before: the bank had the same order before, and pays that one; nothing changed",
   booked_twice: "booked_twice: booked before; the bank may have paid twice, so ask it for the surplus back",
   failed_before:
@@ -123,6 +124,11 @@ const OUTCOMES: Record<string, string> = {
   names_no_lines:
     "names_no_lines: money came back without saying which lines; nothing changed. Ask the bank, then run payout settle --failed",
 };
+
+/** What to do with a return of these outcomes. */
+const CAME_BACK =
+  "What came back less a charge, or without a day: run payout settle --failed with the bank's code as --reason";
+const BY_HAND = ["amount_differs", "no_day"];
 
 /** What holds back money that is in the balance again. */
 const EFFECTS: Record<string, string> = {
@@ -142,6 +148,7 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
   const effects = Object.keys(EFFECTS).filter((effect) =>
     rows.some((row) => row.effect === effect && ["failed", "waits"].includes(String(row.outcome))),
   );
+  const cameBack = rows.some(({ what, outcome }) => what === "back" && BY_HAND.includes(String(outcome)));
   const beside = Object.entries(left as Record<string, number>);
   const holders = named.filter(({ effect }) => effect === "holder");
   return [
@@ -149,7 +156,11 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
     ...(kinds.length > 0
       ? [
           table(kinds, ["outcome", "number", "amount_eur"]),
-          [...kinds.map(({ outcome }) => OUTCOMES[outcome]), ...effects.map((effect) => EFFECTS[effect])].join("\n"),
+          [
+            ...kinds.map(({ outcome }) => OUTCOMES[outcome]),
+            ...(cameBack ? [CAME_BACK] : []),
+            ...effects.map((effect) => EFFECTS[effect]),
+          ].join("\n"),
         ]
       : ["It says nothing of a payment of ours."]),
     ...(named.length > 0

@@ -138,8 +138,9 @@ as $$
   with word as (
     select w.*, l as of, b.status as batch_status,
            row_number() over (partition by w.what, w.line order by w.day, w.place) as nth,
-           w.what = 'paid' and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
-                                or coalesce(w.day <> l.booked_on, false)) as again
+           w.what = 'paid' and w.outcome is null
+             and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
+                  or coalesce(w.day <> l.booked_on, false)) as again
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
@@ -153,7 +154,7 @@ as $$
   )
   select array(
     select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
-               case when w.line is null then w.outcome
+               case when w.line is null or w.outcome is not null then w.outcome
                     when (w.of).id is null then 'unknown'
                     when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
                     when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
@@ -189,7 +190,6 @@ declare
   booked numeric;
   whole  numeric;
   sums   numeric[];
-  entries numeric;
   seen   uuid[] := '{}';
   failed uuid[] := '{}';
   waits  uuid[];
@@ -200,7 +200,10 @@ begin
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
                left(coalesce(private.deciding_reason(s.reasons), 'MS03'), 500),
-               case when s.line is not null and private.line_id_of(s.line) is null then 'unknown' end,
+               case when s.line is not null and private.line_id_of(s.line) is null then 'unknown'
+                    -- nobody knows whether another file has the same booking, or a second one
+                    when private.as_day(s.day) is null and (s.what in ('booked', 'paid') or s.returned) then 'no_day'
+                    end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
                                                               reasons text[], day text, returned boolean))
@@ -225,28 +228,27 @@ begin
                  bool_or(u.returned and u.outcome = 'already') as returned
             from unnest(words) u where u.line is not null group by u.line) w
    where l.id = w.line and l.partner_id = any (array(select p.id from core.partners p));
-  -- batches that were paid in one entry, or in several of one day
-  foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null) loop
-    continue when words[word.place].outcome is not null;
+  -- batches that were paid in one entry; a part of a batch says nothing of its lines
+  foreach word in array array(select w from unnest(words) w where w.what = 'booked' and w.outcome is null
+                               order by w.amount desc, w.day, w.place) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
     select coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid')), 0),
            coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned), 0), sum(l.amount)
       into wanted, booked, whole from unnest(lines) l;
     sums := array[wanted, booked, whole];
-    select sum(w.amount) into entries
-      from unnest(words) w where w.what = 'booked' and w.batch = word.batch and w.day = word.day
-    having sum(w.amount) = any (sums) and bool_and(w.amount <> all (sums));
-    word.amount := coalesce(entries, word.amount);
     if batch.id is null then
       word.outcome := 'unknown';
     elsif batch.status not in ('exported', 'settled', 'rejected') then
       word.outcome := 'not_exported';
-    elsif batch.id = any (seen) or exists (select from unnest(lines) l where l.booked_on <> word.day) then
+    elsif word.amount = any (sums)
+          and (batch.id = any (seen) or exists (select from unnest(lines) l where l.booked_on <> word.day)) then
       word.outcome := 'booked_twice';
+      -- else it may be the part of the lines that failed
       update core.payout_lines l set booked_again = coalesce(l.booked_again, word.day)
        where l.batch_id = batch.id and l.partner_id = any (array(select p.id from core.partners p))
-         and l.booked_on is not null;
+         and l.booked_on is not null
+         and word.amount + (select sum(o.amount) from unnest(lines) o where o.booked_on is not null) > whole;
     elsif batch.status = 'rejected' and not exists (select from unnest(lines) l where l.status = 'paid') then
       word.outcome := 'failed_before';
     -- what came back after it was booked is in that sum
@@ -264,21 +266,13 @@ begin
     update core.payout_lines l set booked_on = word.day
      where l.batch_id = batch.id and l.booked_on is null
        and l.partner_id = any (array(select p.id from core.partners p))
-       and (word.outcome in ('paid', 'already') and (l.status = 'paid' or l.returned)
+       and (word.outcome in ('paid', 'already') and (l.status = 'paid' or l.returned and word.amount = booked)
             -- the sum of all its lines
             or word.outcome = 'failed_before' and word.amount = whole);
-    if word.outcome <> 'sum_differs' then
+    if word.outcome <> 'sum_differs' and word.amount = any (sums) then
       seen := seen || batch.id;
     end if;
-    if entries is null then
-      words[word.place] := word;
-    else
-      words := array(
-        select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
-                   case when w.what = 'booked' and w.batch = word.batch and w.day = word.day then word.outcome
-                        else w.outcome end, w.wanted, w.day, w.returned)::private.bank_word
-          from unnest(words) w order by w.place);
-    end if;
+    words[word.place] := word;
   end loop;
   -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
   for said in
