@@ -270,9 +270,13 @@ describe("contract §6 how far a customer is, with the next step and who must do
   test("who was paid: every step with its day, and nothing to do", async () => {
     const page = await overviewOf(paid);
     expect(steps(page)).toEqual(
-      ["Getekend", "Goedgekeurd", "Laadpaal geregistreerd", "Eerste kWh", "Ingeboekt", "Verkocht", "Betaald"].map(
-        (name) => `${name}: done`,
-      ),
+      [
+        "Getekend",
+        "Goedgekeurd",
+        "Laadpaal geregistreerd",
+        "Eerste kWh",
+        ...["Ingeboekt", "Verkocht", "Betaald"].map((name) => `${name}: 2e kwartaal 2026`),
+      ].map((name) => `${name}: done`),
     );
     expect(main(page)).toContain("Getekend 20 november 2026 Goedgekeurd 20 november 2026");
     expect(main(page)).toContain("U hoeft niets te doen.");
@@ -286,8 +290,8 @@ describe("contract §6 how far a customer is, with the next step and who must do
     );
     expect(steps(page).slice(0, 4)).toEqual([
       "Getekend: done",
-      "Goedgekeurd: yours",
-      "Laadpaal geregistreerd: yours",
+      "Goedkeuring: yours",
+      "Laadpaal registreren: yours",
       "Eerste kWh: later",
     ]);
     expect([...page.matchAll(/name="page" value="([^"]*)"/g)].map(([, value]) => value)).toEqual([
@@ -321,15 +325,15 @@ describe("contract §6 how far a customer is, with the next step and who must do
       ...(await world.row("select user_id, account_id from core.drafts where id = $1", draft_id)),
     } as Customer;
     const page = await overviewOf(customer);
-    expect(steps(page)[1]).toBe("Goedgekeurd: now");
+    expect(steps(page)[1]).toBe("Goedkeuring: now");
     expect(main(page)).toContain("Nu aan ons Wij beoordelen uw registratie.");
     await world.play(body.account_id, "review", { outcome: "afgekeurd" });
     const rejected = await overviewOf(customer);
-    expect(steps(rejected)[1]).toBe("Goedgekeurd: yours");
+    expect(steps(rejected)[1]).toBe("Goedkeuring: yours");
     expect(main(rejected)).toContain("Uw registratie is afgekeurd.");
     await world.row("update core.chargers set mid_eligible = null where account_id = $1 returning 1", body.account_id);
     const unknown = await overviewOf(customer);
-    expect(steps(unknown)[1], "nobody is sent away with what the service finds out").toBe("Goedgekeurd: now");
+    expect(steps(unknown)[1], "nobody is sent away with what the service finds out").toBe("Goedkeuring: now");
     expect(main(unknown)).toContain("Nu aan ons Uw registratie is afgekeurd, want wij weten nog niet");
   });
 
