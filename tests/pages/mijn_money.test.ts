@@ -203,9 +203,11 @@ describe("contract §6 the first page says what a customer got, and what is stil
   });
 
   test("kWh of a year whose factor is not set yet are told apart, with the reason", async () => {
-    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100 } });
+    await publish("0.42");
+    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100, "2026-02": 100 } });
     await world.row(
-      "update core.delivered_months set period = '2027-01-01' where connection_id = $1 returning 1",
+      `update core.delivered_months set period = '2027-01-01' where connection_id = $1 and period = '2026-02-01'
+       returning 1`,
       connection_id,
     );
     const factors = await world.database.admin.query(
@@ -225,6 +227,8 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(text).toContain(
       "Van januari 2027 telt 100 kWh niet mee. Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast.",
     );
+    expect(text, "the sum is not all of it").toContain("de rest is nog niet bekend");
+    expect(text, "no quarter that did not begin").toMatch(/K4 '26.* K1 '27(?!.* K2 '27)/);
   });
 
   test("where no price is known there is no amount, and that is said", async () => {
@@ -279,6 +283,15 @@ describe("contract §6 how far a customer is, with the next step and who must do
       ].map((name) => `${name}: done`),
     );
     expect(main(page)).toContain("Getekend 20 november 2026 Goedgekeurd 20 november 2026");
+    for (const [step, verb] of [
+      ["Ingeboekt", "ingeboekt"],
+      ["Verkocht", "verkocht"],
+      ["Betaald", "betaald"],
+    ])
+      expect(main(page)).toMatch(
+        new RegExp(`${step}: 2e kwartaal 2026 laatst op [^.]* 2 andere kwartalen zijn nog niet ${verb}\\.`),
+      );
+    expect(main(await overviewOf(paid, "/earnings"))).toContain("1e kwartaal nog niet verkocht");
     expect(main(page)).toContain("U hoeft niets te doen.");
   });
 

@@ -105,7 +105,11 @@ export function money(frame: MijnFrame, overview: Overview): Html {
           before ? words.got_ever(euro(paid.all_eur)) : null,
         )
       : toCome
-        ? figure(toCome, by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo))
+        ? figure(
+            toCome,
+            by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo),
+            unknown ? words.unknown_rest : null,
+          )
         : "";
   return html`<div class="money">
 ${large}
