@@ -135,7 +135,8 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const sum = (name: "kwh" | "sessions" | "ere_credits") =>
       months
         .filter(({ month }: { month: string }) => month.startsWith("2026-"))
-        .reduce((all: number, each: Record<typeof name, number>) => all + each[name], 0);
+        // oldest first, as the page adds: the last digit of a sum of floats depends on the order
+        .reduceRight((all: number, each: Record<typeof name, number>) => all + each[name], 0);
     const written = (value: number, digits: number) =>
       value.toLocaleString("nl", { minimumFractionDigits: digits, maximumFractionDigits: digits });
     const row = [written(sum("kwh"), 0), written(sum("sessions"), 0), written(sum("ere_credits"), 2)];
