@@ -62,12 +62,14 @@ const REACHED = {
 };
 
 /** How far the quarters are that count, for the steps that each quarter takes. */
-function reachedBy(step: Step, { quarters, month }: Overview, booked: readonly string[]): { of?: Reached } {
+function reachedBy(step: Step, { quarters, month, paid }: Overview, booked: readonly string[]): { of?: Reached } {
   const over = (first: string) =>
     first.slice(0, 4) < month.slice(0, 4) || Number(first.slice(5, 7)) + 3 <= Number(month.slice(5, 7));
   if (!(step === "booked" || step === "sold" || step === "paid")) return {};
   const is = (quarter: Earned) => REACHED[step](quarter, booked);
-  const rest = quarters.filter((each) => each.ere > 0 && over(each.quarter) && !is(each)).length;
+  const open = quarters.filter((each) => each.ere > 0 && over(each.quarter) && !is(each));
+  // of a debt a quarter was paid, although nothing of it is sold now
+  const rest = step === "paid" && paid.debts.length > 0 ? 0 : open.length;
   return { of: { step, last: quarters.findLast(is)?.quarter, rest } };
 }
 
