@@ -20739,12 +20739,14 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
--- How many webhooks an owner of a log in the tenant has: {enabled, disabled}.
+-- How many webhooks an owner of a log in the tenant has: {enabled, disabled, failing}. Those that fail
+-- are enabled.
 create function private.webhooks_counted(owner uuid) returns json
 language sql stable
 as $$
   select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                           'disabled', count(*) filter (where e.status = 'disabled'))
+                           'disabled', count(*) filter (where e.status = 'disabled'),
+                           'failing', count(*) filter (where e.status = 'enabled' and e.failing_since is not null))
     from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner
 $$;
 
@@ -21653,8 +21655,9 @@ begin
 end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, '
-  'invoices_need, webhooks: {enabled, disabled}, clients}, partner as GET /partner/me, invoices_need as '
-  'private.why_no_invoice. clients counts CPO clients that are not disabled.';
+  'invoices_need, webhooks, clients}, partner as GET /partner/me, invoices_need as '
+  'private.why_no_invoice. clients counts CPO clients that are not disabled; webhooks is '
+  'private.webhooks_counted.';
 
 create function private.partner_log(before bigint, size int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)
@@ -21912,10 +21915,7 @@ begin
       'drafts', private.drafts_in_need(),
       'customers', case when many then last.needs
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
-      'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
-                                            'failing', count(*) filter (where e.status = 'enabled'
-                                                                        and e.failing_since is not null))
-                     from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
+      'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
       'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
@@ -23253,6 +23253,12 @@ as $$
            'charger_on', private.dutch_day(h.since),
            'silent_chargers', h.silent,
            'first_month', e.first_month,
+           'booked_quarters', (
+             select coalesce(json_agg(distinct b.quarter), '[]')
+               from core.connections c
+               join core.booking_rows r on r.partner_id = c.partner_id and r.connection_id = c.id and r.live
+               join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+              where c.partner_id = a.partner_id and c.account_id = a.id),
            'booked_on', private.dutch_day(e.booked_at),
            'sold_on', s.sold_on,
            'paid_on', (select max(private.dutch_day(l.paid_at))
@@ -23290,7 +23296,8 @@ as $$
 $$;
 comment on function private.own_progress() is
   'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, '
-  'charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the '
+  'charger_on, silent_chargers, first_month, booked_quarters, booked_on, sold_on, paid_on}. Days in Amsterdam, null '
+  'until then; the '
   'last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as '
   'private.own_accounts.';
 
@@ -23411,11 +23418,12 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
+    'debts', private.own_paid(year) -> 'debts',
     'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, '
-  'quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
+  'quarters, left_out, idle_chargers, accounts, payouts, debts, overviews}. debts is as private.own_paid has them.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer

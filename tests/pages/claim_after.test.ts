@@ -110,6 +110,12 @@ describe("contract §4 after signing nobody is stuck", () => {
     expect(done.text).toContain(`href="${new URL(draft.link).pathname}/payout?lang=nl">Rekeningnummer doorgeven`);
     expect(done.text).toContain(`href="${new URL(draft.link).pathname}/charger?lang=nl">Laadpaal doorgeven`);
     expect(texts(done)).toContain("Uw registratie is nog niet ingediend.");
+    const buttons = [...done.text.matchAll(/class="(button[^"]*)"[^>]*>([^<]*)</g)].map(([, ...button]) => button);
+    expect(buttons.slice(0, 3), "what holds the money up is first, and the one that stands out").toEqual([
+      ["button", "Rekeningnummer doorgeven"],
+      ["button second", "Laadpaal doorgeven"],
+      ["button second", expect.stringContaining("eigen pagina")],
+    ]);
 
     const iban = await giveIban(ask, draft);
     expect([iban.status, iban.location]).toEqual([303, `${new URL(draft.link).pathname}?lang=nl`]);

@@ -44,10 +44,10 @@ const BUTTON = "Naar uw eigen pagina's".replace("'", "&#39;");
 /** Presses the button of the page of a signed claim. */
 async function goOn(ask: Browser, draft: Draft) {
   const { text } = await ask(draft.link);
-  expect(text).toContain(`<button class="button">${BUTTON}</button>`);
+  expect(text).toContain(`<button class="button second">${BUTTON}</button>`);
   return ask(`${draft.link}/mijn?lang=nl`, { form: { form_token: formToken(text) } });
 }
-const signInLink = `<a class="button" href="/pages/mijn?lang=nl">${BUTTON}</a>`;
+const signInLink = `<a class="button second" href="/pages/mijn?lang=nl">${BUTTON}</a>`;
 
 describe("contract §6 whoever has just signed goes on to their own pages", () => {
   test("by one button, signed in, without another code", async () => {

@@ -135,7 +135,8 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const sum = (name: "kwh" | "sessions" | "ere_credits") =>
       months
         .filter(({ month }: { month: string }) => month.startsWith("2026-"))
-        .reduce((all: number, each: Record<typeof name, number>) => all + each[name], 0);
+        // oldest first, as the page adds: the last digit of a sum of floats depends on the order
+        .reduceRight((all: number, each: Record<typeof name, number>) => all + each[name], 0);
     const written = (value: number, digits: number) =>
       value.toLocaleString("nl", { minimumFractionDigits: digits, maximumFractionDigits: digits });
     const row = [written(sum("kwh"), 0), written(sum("sessions"), 0), written(sum("ere_credits"), 2)];
@@ -203,9 +204,11 @@ describe("contract §6 the first page says what a customer got, and what is stil
   });
 
   test("kWh of a year whose factor is not set yet are told apart, with the reason", async () => {
-    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100 } });
+    await publish("0.42");
+    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100, "2026-02": 100 } });
     await world.row(
-      "update core.delivered_months set period = '2027-01-01' where connection_id = $1 returning 1",
+      `update core.delivered_months set period = '2027-01-01' where connection_id = $1 and period = '2026-02-01'
+       returning 1`,
       connection_id,
     );
     const factors = await world.database.admin.query(
@@ -225,6 +228,8 @@ describe("contract §6 the first page says what a customer got, and what is stil
     expect(text).toContain(
       "Van januari 2027 telt 100 kWh niet mee. Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast.",
     );
+    expect(text, "the sum is not all of it").toContain("de rest is nog niet bekend");
+    expect(text, "no quarter that did not begin").toMatch(/K4 '26.* K1 '27(?!.* K2 '27)/);
   });
 
   test("where no price is known there is no amount, and that is said", async () => {
@@ -270,11 +275,24 @@ describe("contract §6 how far a customer is, with the next step and who must do
   test("who was paid: every step with its day, and nothing to do", async () => {
     const page = await overviewOf(paid);
     expect(steps(page)).toEqual(
-      ["Getekend", "Goedgekeurd", "Laadpaal geregistreerd", "Eerste kWh", "Ingeboekt", "Verkocht", "Betaald"].map(
-        (name) => `${name}: done`,
-      ),
+      [
+        "Getekend",
+        "Goedgekeurd",
+        "Laadpaal geregistreerd",
+        "Eerste kWh",
+        ...["Ingeboekt", "Verkocht", "Betaald"].map((name) => `${name}: 2e kwartaal 2026`),
+      ].map((name) => `${name}: done`),
     );
     expect(main(page)).toContain("Getekend 20 november 2026 Goedgekeurd 20 november 2026");
+    for (const [step, verb] of [
+      ["Ingeboekt", "ingeboekt"],
+      ["Verkocht", "verkocht"],
+      ["Betaald", "betaald"],
+    ])
+      expect(main(page)).toMatch(
+        new RegExp(`${step}: 2e kwartaal 2026 laatst op [^.]* 2 andere kwartalen zijn nog niet ${verb}\\.`),
+      );
+    expect(main(await overviewOf(paid, "/earnings"))).toContain("1e kwartaal nog niet verkocht");
     expect(main(page)).toContain("U hoeft niets te doen.");
   });
 
@@ -286,8 +304,8 @@ describe("contract §6 how far a customer is, with the next step and who must do
     );
     expect(steps(page).slice(0, 4)).toEqual([
       "Getekend: done",
-      "Goedgekeurd: yours",
-      "Laadpaal geregistreerd: yours",
+      "Goedkeuring: yours",
+      "Laadpaal registreren: yours",
       "Eerste kWh: later",
     ]);
     expect([...page.matchAll(/name="page" value="([^"]*)"/g)].map(([, value]) => value)).toEqual([
@@ -321,15 +339,15 @@ describe("contract §6 how far a customer is, with the next step and who must do
       ...(await world.row("select user_id, account_id from core.drafts where id = $1", draft_id)),
     } as Customer;
     const page = await overviewOf(customer);
-    expect(steps(page)[1]).toBe("Goedgekeurd: now");
+    expect(steps(page)[1]).toBe("Goedkeuring: now");
     expect(main(page)).toContain("Nu aan ons Wij beoordelen uw registratie.");
     await world.play(body.account_id, "review", { outcome: "afgekeurd" });
     const rejected = await overviewOf(customer);
-    expect(steps(rejected)[1]).toBe("Goedgekeurd: yours");
+    expect(steps(rejected)[1]).toBe("Goedkeuring: yours");
     expect(main(rejected)).toContain("Uw registratie is afgekeurd.");
     await world.row("update core.chargers set mid_eligible = null where account_id = $1 returning 1", body.account_id);
     const unknown = await overviewOf(customer);
-    expect(steps(unknown)[1], "nobody is sent away with what the service finds out").toBe("Goedgekeurd: now");
+    expect(steps(unknown)[1], "nobody is sent away with what the service finds out").toBe("Goedkeuring: now");
     expect(main(unknown)).toContain("Nu aan ons Uw registratie is afgekeurd, want wij weten nog niet");
   });
 

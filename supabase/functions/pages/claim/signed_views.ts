@@ -71,6 +71,7 @@ export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Cl
   const { words: kit, to } = frame;
   const { done: words } = WORDS[frame.locale];
   const ended = signed.status === "signed" ? null : words.ended[signed.status];
+  const missing = ended ? "" : todo(frame, claim);
   return layout(frame, {
     title: ended ? ended.title : words.title,
     body: html`${
@@ -79,13 +80,15 @@ export function donePage(frame: ClaimFrame, claim: Claim, signed: NonNullable<Cl
 <p>${words.signed_on(longDate(signed.signed_at, kit))}</p></div>`
         : html`<div class="status done"><p class="lead">${words.thanks(longDate(signed.signed_at, kit))}</p></div>`
     }
-${ownPages(frame)}
-${ended ? "" : todo(frame, claim)}
+${missing}
+${ownPages(frame, missing !== "" || Boolean(claim.facts))}
 ${showValidity(
   frame,
   signed,
   claim.held_until ?? null,
-  claim.facts ? (label) => html`<a class="button" href="${to("/mandate")}">${label}</a>` : null,
+  claim.facts
+    ? (label) => html`<a class="${missing ? "button second" : "button"}" href="${to("/mandate")}">${label}</a>`
+    : null,
 )}
 ${
   ended
@@ -111,14 +114,18 @@ ${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${ki
   });
 }
 
-/** On to their own pages: signed in, where the code that signed was typed in this browser a moment ago. */
-function ownPages(frame: ClaimFrame): Html {
+/**
+ * On to their own pages: signed in, where the code that signed was typed in this browser a moment ago. `second` where something else
+ * is to be done first.
+ */
+function ownPages(frame: ClaimFrame, second: boolean): Html {
+  const look = second ? "button second" : "button";
   const { own_pages, own_pages_are } = WORDS[frame.locale].done;
   return html`<p>${own_pages_are}</p>
 ${
   frame.opens_own
-    ? html`<form class="actions" method="post" action="${frame.to("/mijn")}">${formToken(frame)}<button class="button">${own_pages}</button></form>`
-    : html`<div class="actions"><a class="button" href="${frame.root}/mijn?lang=${frame.locale}">${own_pages}</a></div>`
+    ? html`<form class="actions" method="post" action="${frame.to("/mijn")}">${formToken(frame)}<button class="${look}">${own_pages}</button></form>`
+    : html`<div class="actions"><a class="${look}" href="${frame.root}/mijn?lang=${frame.locale}">${own_pages}</a></div>`
 }`;
 }
 
@@ -156,8 +163,8 @@ function todo({ locale, to }: ClaimFrame, { checklist, chargers = [] }: Claim): 
   if (missing.length === 0) return "";
   return html`<h2>${words.title}</h2>
 <ul class="todo">${missing.map(
-    ({ text, action, page }) => html`<li><p>${text}</p>
-<div class="actions"><a class="button second" href="${to(page)}">${action}</a></div></li>`,
+    ({ text, action, page }, at) => html`<li><p>${text}</p>
+<div class="actions"><a class="${at === 0 ? "button" : "button second"}" href="${to(page)}">${action}</a></div></li>`,
   )}</ul>`;
 }
 

@@ -11,8 +11,8 @@ import { doneOf, inNumbers, table } from "../kit/signed_in_views.ts";
 import { chooseYear } from "./charging.ts";
 import { claimButton, ownPage } from "./frame.ts";
 import { addressOf, nameOf } from "./mandates.ts";
-import type { Account, Earned, Earnings, Payout } from "./model.ts";
-import { kindsOf, partsOf, percent, settles, sum } from "./money.ts";
+import type { Account, Earned, Earnings, Overview } from "./model.ts";
+import { kindsOf, partsOf, percent, quarterName, reversedOf, settles, sum, takenBack } from "./money.ts";
 import { leftOut } from "./months.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
@@ -31,6 +31,7 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
     title: words.title(year),
     body: html`${doneOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
+${takenBack(frame, earnings.debts)}
 ${broughtBy(frame, earnings, by !== "we")}
 <h2${shownEuro(frame, quarters) ? "" : html` class="first"`}>${words.quarters}</h2>
 ${
@@ -42,7 +43,7 @@ ${
 ${forecast(frame, earnings)}
 ${leftOut(frame, earnings)}
 <h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
-${payouts.length === 0 ? empty("bank", words.nothing_paid(year)) : payoutRows(frame, payouts)}
+${payouts.length === 0 ? empty("bank", words.nothing_paid(year)) : payoutRows(frame, earnings)}
 ${yearOverviews(frame, earnings)}
 <div class="beside">${accounts.length > 0 ? html`<section><h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}</section>` : ""}
 <section><h2>${words.fee}</h2>
@@ -63,11 +64,12 @@ function fees(frame: MijnFrame, accounts: readonly Account[]): Html {
 }
 
 /** Payments as rows: for which quarters and kWh, when, how much, and the document. */
-export function payoutRows(frame: MijnFrame, payouts: readonly Payout[]): Html {
+export function payoutRows(frame: MijnFrame, shown: Pick<Overview, "payouts" | "quarters">): Html {
   const words = WORDS[frame.locale].earnings;
-  const name = (first: string) => words.quarter_name(String((Number(first.slice(5, 7)) + 2) / 3), first.slice(0, 4));
+  const name = (first: string) => quarterName(frame, first);
+  const reversed = reversedOf(shown);
   return rowList(
-    payouts.map(({ paid_on, amount_eur, quarters, kwh, ...of }) => ({
+    shown.payouts.map(({ paid_on, amount_eur, quarters, kwh, ...of }) => ({
       href: frame.to(of.part_id === null ? `/statement/${of.line_id}` : `/settlement/${of.part_id}`),
       what: quarters.length > 0 ? new Intl.ListFormat(frame.locale).format(quarters.map(name)) : words.payment,
       when: [
@@ -76,7 +78,9 @@ export function payoutRows(frame: MijnFrame, payouts: readonly Payout[]): Html {
         ...(of.cpo ? [words.paid_to(of.cpo)] : []),
       ].join(" · "),
       amount: inEuro(amount_eur, frame.locale),
-      chip: chip("done", WORDS[frame.locale].overview.kinds.paid),
+      chip: quarters.some((first) => reversed.has(first))
+        ? chip("yours", words.settled_later)
+        : chip("done", WORDS[frame.locale].overview.kinds.paid),
       opens: "pdf",
       as: words.pdf,
     })),
@@ -135,9 +139,11 @@ function statusOf(frame: MijnFrame, accounts: readonly Account[], status: keyof 
   const words = WORDS[frame.locale].earnings.status;
   return chip(CHIPS[status], status === "sold" ? kindsOf(frame, accounts)[1] : words[status]);
 }
-const CHIPS = { open: "quiet", closed: "way", empty: "quiet", sold: "way", paid: "done" } as const;
+const CHIPS = { open: "quiet", closed: "way", reversed: "stopped", empty: "quiet", sold: "way", paid: "done" } as const;
 
-function quarterTable(frame: MijnFrame, { position, quarters, accounts }: Earnings, via: boolean): Html {
+function quarterTable(frame: MijnFrame, { position, ...earnings }: Earnings, via: boolean): Html {
+  const { quarters, accounts } = earnings;
+  const reversed = reversedOf(earnings);
   const { earnings: words, overview, months } = WORDS[frame.locale];
   const kwhAndEre = (kwh: number, ere: number) =>
     html`${inNumbers(frame, kwh)}<small>${overview.ere(inNumbers(frame, ere, 2))}</small>`;
@@ -154,8 +160,9 @@ function quarterTable(frame: MijnFrame, { position, quarters, accounts }: Earnin
         quarters.filter((earned) => earned.quarter === first),
       );
       const by = price_per_ere === null ? overview.kinds.estimated : words.price(inEuro(price_per_ere, frame.locale));
+      const is = status !== "closed" ? status : reversed.has(first) ? "reversed" : kwh === 0 ? "empty" : status;
       return [
-        html`${words.in_year(number)}<small>${statusOf(frame, accounts, status === "closed" && kwh === 0 ? "empty" : status)}</small>`,
+        html`${words.in_year(number)}<small>${statusOf(frame, accounts, is)}</small>`,
         kwhAndEre(kwh, ere_credits),
         euro && html`${euro}<small>${by}</small>`,
       ];

@@ -53,6 +53,8 @@ export const en: MijnWords = {
     to_come_any: "still to come, for what you charged so far",
     so_far: "Paid so far",
     estimated: (amount) => (amount ? `${amount} estimated` : "an estimate"),
+    taken_back: (amount) =>
+      `A sale was called off, but had been paid. That is why ${amount} comes off the next payment.`,
     debt: (amount) => `less ${amount} of a sale that was called off and had been paid`,
     withdrawn: {
       done: "Your mandate is withdrawn, at once.",
@@ -116,13 +118,20 @@ export const en: MijnWords = {
 
   progress: {
     steps: {
-      signed: "Signed",
-      approved: "Approved",
-      charger: "Charger registered",
-      first_kwh: "First kWh",
-      booked: "kWh registered",
-      sold: "Sold",
-      paid: "Paid",
+      signed: { done: "Signed", open: "Signature" },
+      approved: { done: "Approved", open: "Approval" },
+      charger: { done: "Charger registered", open: "Charger registration" },
+      first_kwh: { done: "First kWh", open: "First kWh" },
+      booked: { done: "kWh registered", open: "kWh registration" },
+      sold: { done: "Sold", open: "Sale" },
+      paid: { done: "Paid", open: "Payment" },
+    },
+    of_quarter: (step, quarter) => `${step}: ${quarter}`,
+    rest: {
+      booked: (count) =>
+        count === 1 ? "1 other quarter is not registered yet." : `${count} other quarters are not registered yet.`,
+      sold: (count) => (count === 1 ? "1 other quarter is not sold yet." : `${count} other quarters are not sold yet.`),
+      paid: (count) => (count === 1 ? "1 other quarter is not paid yet." : `${count} other quarters are not paid yet.`),
     },
     done: "done",
     later: "comes later",
@@ -197,7 +206,8 @@ export const en: MijnWords = {
     you: "For you",
     status: {
       open: "in progress",
-      closed: "being registered",
+      closed: "not sold yet",
+      reversed: "sale called off",
       empty: "nothing that counts",
       paid: "paid",
     },
@@ -210,6 +220,7 @@ export const en: MijnWords = {
     paid: (year) => `What we paid you in ${year}`,
     payment: "Payment",
     paid_to: (cpo) => `to ${cpo}`,
+    settled_later: "paid, will be settled",
     pdf: "pdf",
     nothing_paid: (year) => `Nothing was paid in ${year}.`,
     overviews: "Yearly overviews",

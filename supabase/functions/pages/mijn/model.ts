@@ -96,6 +96,8 @@ const Progress = z.object({
   /** Names of chargers that connect by OCPP, and never did. */
   silent_chargers: z.array(z.string()),
   first_month: z.string().nullable(),
+  /** By their first day. */
+  booked_quarters: z.array(z.string()),
   /** These three say the latest. */
   booked_on: z.string().nullable(),
   sold_on: z.string().nullable(),
@@ -188,6 +190,7 @@ const Earnings = z.object({
   idle_chargers: z.array(IdleCharger),
   accounts: z.array(Account),
   payouts: z.array(Payout),
+  debts: Overview.shape.paid.shape.debts,
   /** The years that are over in which there was money, newest first. */
   overviews: z.array(z.object({ account_id: z.string(), year: z.number() })),
 });

@@ -37,6 +37,24 @@ export function partsOf(quarters: readonly Earned[]) {
   };
 }
 
+/** A quarter by its first day. */
+export const quarterName = ({ locale }: MijnFrame, first: string): string =>
+  WORDS[locale].earnings.quarter_name(String((Number(first.slice(5, 7)) + 2) / 3), first.slice(0, 4));
+
+/** The quarters that a payment was for and of which nothing is sold now: the sale was reversed. */
+export const reversedOf = ({ payouts, quarters }: Pick<Overview, "payouts" | "quarters">): ReadonlySet<string> => {
+  const unsold = new Set(quarters.flatMap(({ quarter, sold_ere }) => (sold_ere > 0 ? [] : quarter)));
+  return new Set(payouts.flatMap(({ quarters }) => quarters.filter((first) => unsold.has(first))));
+};
+
+/** That what was paid for a reversed sale comes off the next payment; nothing without a debt. */
+export function takenBack({ locale }: MijnFrame, debts: Overview["paid"]["debts"]): Html {
+  const owed = sum(debts.map(({ eur }) => eur));
+  return owed > 0
+    ? html`<p class="panel waits">${WORDS[locale].overview.taken_back(inEuro(owed, locale))}</p>`
+    : html``;
+}
+
 /** What is still to come, debts taken off, and the kWh that it is for; null where that is nothing. */
 export function toComeOf({ quarters, paid }: Pick<Overview, "quarters" | "paid">) {
   const { waits, estimated, unknown } = partsOf(quarters);
@@ -60,20 +78,22 @@ export function money(frame: MijnFrame, overview: Overview): Html {
     return typical(frame, overview);
   }
   const by = settles(accounts);
-  const { waits, estimated, unknown, kept, left } = toComeOf(overview);
+  const { waits, estimated, kept, left, ...more } = toComeOf(overview);
+  // months of a year without a factor are in no quarter
+  const unknown = more.unknown || overview.left_out.some(({ why }) => why === "no_factor");
   const [, waiting] = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
   const counted = quarters.filter(({ quarter }) => quarter.startsWith(String(year)));
   const of = (field: "kwh" | "ere") => counted.reduce((total, each) => total + each[field], 0);
   const toCome = left > 0 ? `${estimated > 0 ? "± " : ""}${euro(left)}` : null;
-  const debt = toCome ? kept : sum(paid.debts.map(({ eur }) => eur));
+  const debt = toCome ? kept : 0;
   const why = [
     waits > 0 ? (estimated > 0 ? `${euro(waits)} ${waiting}` : waiting) : null,
     estimated > 0 ? words.estimated(waits + debt > 0 ? euro(estimated) : null) : null,
     debt > 0 ? words.debt(euro(debt)) : null,
     unknown ? words.unknown_rest : null,
   ].filter((part) => part !== null);
-  const because = (toCome || debt > 0) && why.length > 0 ? why.join(", ") : null;
+  const because = toCome && why.length > 0 ? why.join(", ") : null;
   // a new year begins with what there was before
   const [shown, since] = paid.year_eur > 0 ? [paid.year_eur, year] : [paid.all_eur, null];
   const before = since && paid.all_eur > paid.year_eur;
@@ -85,10 +105,15 @@ export function money(frame: MijnFrame, overview: Overview): Html {
           before ? words.got_ever(euro(paid.all_eur)) : null,
         )
       : toCome
-        ? figure(toCome, by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo))
+        ? figure(
+            toCome,
+            by === "we" ? words.to_come : by === "both" ? words.to_come_any : words.to_come_via(by.cpo),
+            unknown ? words.unknown_rest : null,
+          )
         : "";
   return html`<div class="money">
 ${large}
+${takenBack(frame, paid.debts)}
 ${figures([
   paid.all_eur > 0 || !toCome
     ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }
@@ -169,13 +194,15 @@ export function kindsOf({ locale }: MijnFrame, accounts: readonly Account[]): re
  * This year and, where something counted before it, the last one: euro by quarter in three kinds, and a table. What is
  * still to come of earlier years is said beside the plot, because the figure above it has it.
  */
-export function byQuarter(frame: MijnFrame, { year, quarters, accounts }: Overview): Html {
+export function byQuarter(frame: MijnFrame, { year, month, quarters, accounts }: Overview): Html {
   const { locale } = frame;
   const { overview: words, earnings } = WORDS[locale];
   const first = quarters.some(({ quarter }) => quarter < `${year}`) ? year - 1 : year;
   const kinds = kindsOf(frame, accounts);
   const euro = (amount: number) => inEuro(amount, locale);
-  const all = Array.from({ length: (year - first + 1) * 4 }, (_, index) => {
+  // after last year, no quarter that did not begin
+  const length = first < year ? 4 + Math.ceil(Number(month.slice(5, 7)) / 3) : 4;
+  const all = Array.from({ length }, (_, index) => {
     const [of, number] = [first + Math.floor(index / 4), (index % 4) + 1];
     const day = `${of}-${String(number * 3 - 2).padStart(2, "0")}-01`;
     const quarter = quarters.find((known) => known.quarter === day);

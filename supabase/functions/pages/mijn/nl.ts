@@ -54,6 +54,8 @@ export const nl = {
     to_come_any: "komt nog, voor wat u tot nu toe laadde",
     so_far: "Betaald tot nu toe",
     estimated: (amount: string | null) => (amount ? `${amount} geschat` : "een schatting"),
+    taken_back: (amount: string) =>
+      `Een verkoop ging niet door, maar was al betaald. Daarom gaat ${amount} van de volgende betaling af.`,
     debt: (amount: string) => `min ${amount} van een verkoop die niet doorging en al betaald was`,
     withdrawn: {
       done: "Uw machtiging is ingetrokken. Dat geldt meteen.",
@@ -125,13 +127,22 @@ export const nl = {
 
   progress: {
     steps: {
-      signed: "Getekend",
-      approved: "Goedgekeurd",
-      charger: "Laadpaal geregistreerd",
-      first_kwh: "Eerste kWh",
-      booked: "Ingeboekt",
-      sold: "Verkocht",
-      paid: "Betaald",
+      signed: { done: "Getekend", open: "Ondertekening" },
+      approved: { done: "Goedgekeurd", open: "Goedkeuring" },
+      charger: { done: "Laadpaal geregistreerd", open: "Laadpaal registreren" },
+      first_kwh: { done: "Eerste kWh", open: "Eerste kWh" },
+      booked: { done: "Ingeboekt", open: "Inboeken" },
+      sold: { done: "Verkocht", open: "Verkoop" },
+      paid: { done: "Betaald", open: "Betaling" },
+    },
+    of_quarter: (step: string, quarter: string) => `${step}: ${quarter}`,
+    rest: {
+      booked: (count: number) =>
+        count === 1 ? "1 ander kwartaal is nog niet ingeboekt." : `${count} andere kwartalen zijn nog niet ingeboekt.`,
+      sold: (count: number) =>
+        count === 1 ? "1 ander kwartaal is nog niet verkocht." : `${count} andere kwartalen zijn nog niet verkocht.`,
+      paid: (count: number) =>
+        count === 1 ? "1 ander kwartaal is nog niet betaald." : `${count} andere kwartalen zijn nog niet betaald.`,
     },
     done: "gedaan",
     later: "komt later",
@@ -208,7 +219,8 @@ export const nl = {
     you: "Voor u",
     status: {
       open: "loopt nog",
-      closed: "wordt ingeboekt",
+      closed: "nog niet verkocht",
+      reversed: "verkoop teruggedraaid",
       empty: "niets dat meetelt",
       paid: "betaald",
     },
@@ -221,6 +233,7 @@ export const nl = {
     paid: (year: number) => `Wat wij u in ${year} hebben betaald`,
     payment: "Betaling",
     paid_to: (cpo: string) => `aan ${cpo}`,
+    settled_later: "betaald, wordt verrekend",
     pdf: "pdf",
     nothing_paid: (year: number) => `In ${year} is niets uitbetaald.`,
     overviews: "Jaaroverzichten",

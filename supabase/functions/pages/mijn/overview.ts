@@ -63,8 +63,8 @@ function afterWithdrawal({ locale }: MijnFrame, overview: Overview): string {
 const NEWEST = 4;
 
 /** The newest payments of this year; nothing before the first. */
-function payments(frame: MijnFrame, { payouts }: Overview): Html {
+function payments(frame: MijnFrame, { payouts, quarters }: Overview): Html {
   if (payouts.length === 0) return html``;
   return html`<section aria-labelledby="payments"><h2 id="payments">${WORDS[frame.locale].overview.payments}</h2>
-${payoutRows(frame, payouts.slice(0, NEWEST))}</section>`;
+${payoutRows(frame, { quarters, payouts: payouts.slice(0, NEWEST) })}</section>`;
 }

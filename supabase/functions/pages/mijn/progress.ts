@@ -6,7 +6,8 @@ import { html } from "../kit/html.ts";
 import { inNumbers } from "../kit/signed_in_views.ts";
 import { claimButton, renewButton } from "./frame.ts";
 import { nameOf } from "./mandates.ts";
-import type { Account, Overview, Progress } from "./model.ts";
+import type { Account, Earned, Overview, Progress } from "./model.ts";
+import { quarterName } from "./money.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -19,30 +20,57 @@ type Step = "signed" | "approved" | "charger" | "first_kwh" | "booked" | "sold" 
 type Wait = { who: "you" | "us" | "cpo" | null; said: Html };
 
 /** A completed step shows its day, if known. An open step says what it waits for, unless earlier steps are open. */
-type Shown = { step: Step; done: boolean; when: string | null; waits: readonly Wait[]; ended?: boolean };
+type Shown = { step: Step; done: boolean; when: string | null; waits: readonly Wait[]; ended?: boolean; of?: Reached };
+
+/** The last quarter that got as far as a step, by its first day, and how many that are over did not. */
+type Reached = { step: keyof typeof REACHED; last: string | undefined; rest: number };
 
 /** From signed to paid for each account, with days, the next step, and who must do it; and whether the person must do anything. */
-export function progressOf(frame: MijnFrame, { accounts, progress }: Overview): { shown: Html; asks: boolean } {
+export function progressOf(frame: MijnFrame, overview: Overview): { shown: Html; asks: boolean } {
   const words = WORDS[frame.locale].progress;
+  const { accounts, progress } = overview;
+  const owes = overview.paid.debts.length > 0;
   const all = accounts.flatMap((account) => {
     const of = progress[account.account_id];
     if (!of) return [];
-    const steps = stepsOf(frame, account, of);
+    // the quarters are of all accounts together
+    const steps = stepsOf(frame, account, of).map((step) =>
+      accounts.length > 1 ? step : { ...step, ...reachedBy(step.step, overview, of.booked_quarters) },
+    );
     return [{ account, steps, waits: steps.some((step) => step.waits.some(({ who }) => who === "you")) }];
   });
   const shown = all.length > MANY ? all.filter(({ waits }) => waits) : all;
   const others = all.length - shown.length;
   const page = html`${
     shown.length === 1 && others === 0
-      ? timeline(frame, shown[0]?.account, shown[0]?.steps ?? [])
+      ? timeline(frame, shown[0]?.account, shown[0]?.steps ?? [], owes)
       : shown.map(
           ({ account, steps, waits }) =>
             html`<details${waits ? html` open` : ""}><summary>${nameOf(account)}: ${nextOf(frame, steps)}</summary>
-${timeline(frame, account, steps)}</details>`,
+${timeline(frame, account, steps, owes)}</details>`,
         )
   }
 ${others > 0 ? html`<p>${words.others(inNumbers(frame, others))}</p>` : ""}`;
   return { shown: page, asks: all.some(({ waits }) => waits) };
+}
+
+/** Whether a quarter got as far as a step. */
+const REACHED = {
+  booked: ({ quarter }: Earned, booked: readonly string[]) => booked.includes(quarter),
+  sold: ({ sold_ere }: Earned) => sold_ere > 0,
+  paid: ({ net_eur, unpaid_eur }: Earned) => net_eur > 0 && unpaid_eur <= 0,
+};
+
+/** How far the quarters are that count, for the steps that each quarter takes. */
+function reachedBy(step: Step, { quarters, month, paid }: Overview, booked: readonly string[]): { of?: Reached } {
+  const over = (first: string) =>
+    first.slice(0, 4) < month.slice(0, 4) || Number(first.slice(5, 7)) + 3 <= Number(month.slice(5, 7));
+  if (!(step === "booked" || step === "sold" || step === "paid")) return {};
+  const is = (quarter: Earned) => REACHED[step](quarter, booked);
+  const open = quarters.filter((each) => each.ere > 0 && over(each.quarter) && !is(each));
+  // of a debt a quarter was paid, although nothing of it is sold now
+  const rest = step === "paid" && paid.debts.length > 0 ? 0 : open.length;
+  return { of: { step, last: quarters.findLast(is)?.quarter, rest } };
 }
 
 /** The first step that waits, in a few words. */
@@ -50,14 +78,17 @@ function nextOf(frame: MijnFrame, steps: readonly Shown[]): string {
   const words = WORDS[frame.locale].progress;
   const next = steps.find(({ waits, ended }) => waits.length > 0 || ended);
   if (!next) return words.goes_on_short;
-  return next.ended ? words.withdrawn_short : words.next(words.steps[next.step]);
+  return next.ended ? words.withdrawn_short : words.next(words.steps[next.step].open);
 }
 
-function timeline(frame: MijnFrame, account: Account | undefined, steps: readonly Shown[]): Html {
+function timeline(frame: MijnFrame, account: Account | undefined, steps: readonly Shown[], owes: boolean): Html {
   const words = WORDS[frame.locale].progress;
-  const settled = steps.every(({ done, waits, ended }) => done && waits.length === 0 && !ended);
+  const settled = !owes && steps.every(({ done, waits, ended }) => done && waits.length === 0 && !ended);
   return html`${settled ? html`<p>${account?.payout_handler === "via_cpo_invoicing" && account.cpo ? words.goes_on_via(account.cpo) : words.goes_on}</p>` : ""}
-<ol class="timeline">${steps.map(({ step, done, when, waits, ended }) => {
+<ol class="timeline">${steps.map(({ step, done, when, waits, ended, of }) => {
+    const { done: was, open } = words.steps[step];
+    const name = !done ? open : of?.last ? words.of_quarter(was, quarterName(frame, of.last)) : was;
+    const rest = done && of?.last && of.rest > 0 ? words.rest[of.step](of.rest) : "";
     const now = waits.length > 0;
     const state = ended
       ? "ended"
@@ -68,7 +99,7 @@ function timeline(frame: MijnFrame, account: Account | undefined, steps: readonl
         : done
           ? "done"
           : "later";
-    return html`<li class="${state}"${now ? html` aria-current="step"` : ""}><strong>${ended ? words.withdrawn : words.steps[step]}</strong>${when ? html` <span>${when}</span>` : done ? html`<span class="hidden"> ${words.done}</span>` : now ? "" : html`<span class="hidden"> ${words.later}</span>`}
+    return html`<li class="${state}"${now ? html` aria-current="step"` : ""}><strong>${ended ? words.withdrawn : name}</strong>${when ? html` <span>${when}</span>` : done ? html`<span class="hidden"> ${words.done}</span>` : now ? "" : html`<span class="hidden"> ${words.later}</span>`}${rest ? html`<p class="quiet">${rest}</p>` : ""}
 ${waits.map(({ who, said }) => html`<div>${who ? html`<p class="who">${who === "cpo" ? words.who.cpo(account?.cpo ?? "") : words.who[who]}</p>` : ""}${said}</div>`)}</li>`;
   })}</ol>`;
 }

@@ -31,6 +31,9 @@ export const InvoicesNeed = z
   .enum(["vat_regime_missing", "vat_number_missing", "vat_number_not_dutch", "vat_number_dutch", "address_missing"])
   .nullable();
 
+/** As private.webhooks_counted. */
+const WebhookCounts = z.object({ enabled: z.number(), disabled: z.number(), failing: z.number() });
+
 /** What a partner should look at, of its newest drafts and customers; `all` where there are no more. */
 const Attention = z.object({
   drafts: z.object({
@@ -52,7 +55,7 @@ const Attention = z.object({
       rejected: z.number(),
     })
     .nullable(),
-  webhooks: z.object({ disabled: z.number(), failing: z.number() }),
+  webhooks: WebhookCounts,
   account_missing: z.boolean(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits. */
   iban_wrong: z.number(),
@@ -103,7 +106,7 @@ const Settings = z.object({
   /** Until when nothing is paid to a new account number. */
   iban_held_until: z.string().nullable(),
   invoices_need: InvoicesNeed,
-  webhooks: z.object({ enabled: z.number(), disabled: z.number() }),
+  webhooks: WebhookCounts,
   clients: z.number(),
 });
 export type Settings = z.output<typeof Settings>;
@@ -164,7 +167,7 @@ const Client = z.object({
   disabled_at: z.string().nullable(),
   /** Counted up to 10,001. */
   accounts: z.number(),
-  webhooks: z.object({ enabled: z.number(), disabled: z.number() }),
+  webhooks: WebhookCounts,
 });
 export type Client = z.output<typeof Client>;
 

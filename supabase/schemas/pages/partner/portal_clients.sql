@@ -9,12 +9,14 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
--- How many webhooks an owner of a log in the tenant has: {enabled, disabled}.
+-- How many webhooks an owner of a log in the tenant has: {enabled, disabled, failing}. Those that fail
+-- are enabled.
 create function private.webhooks_counted(owner uuid) returns json
 language sql stable
 as $$
   select json_build_object('enabled', count(*) filter (where e.status = 'enabled'),
-                           'disabled', count(*) filter (where e.status = 'disabled'))
+                           'disabled', count(*) filter (where e.status = 'disabled'),
+                           'failing', count(*) filter (where e.status = 'enabled' and e.failing_since is not null))
     from core.webhook_endpoints e where e.partner_id = private.partner_id() and e.owner_id = owner
 $$;
 

@@ -34,8 +34,9 @@ begin
 end $$;
 comment on function api.read_portal_settings(jsonb) is
   'The settings of a partner as its pages show them: {who, signed_in_recently, partner, iban_held_until, '
-  'invoices_need, webhooks: {enabled, disabled}, clients}, partner as GET /partner/me, invoices_need as '
-  'private.why_no_invoice. clients counts CPO clients that are not disabled.';
+  'invoices_need, webhooks, clients}, partner as GET /partner/me, invoices_need as '
+  'private.why_no_invoice. clients counts CPO clients that are not disabled; webhooks is '
+  'private.webhooks_counted.';
 
 create function private.partner_log(before bigint, size int)
 returns table (id bigint, at timestamptz, actor text, action text, subject_id uuid, details jsonb)

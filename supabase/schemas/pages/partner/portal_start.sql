@@ -141,10 +141,7 @@ begin
       'drafts', private.drafts_in_need(),
       'customers', case when many then last.needs
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
-      'webhooks', (select json_build_object('disabled', count(*) filter (where e.status = 'disabled'),
-                                            'failing', count(*) filter (where e.status = 'enabled'
-                                                                        and e.failing_since is not null))
-                     from core.webhook_endpoints e where e.partner_id = partner.id and e.owner_id = partner.id),
+      'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
       'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id

@@ -271,6 +271,12 @@ as $$
            'charger_on', private.dutch_day(h.since),
            'silent_chargers', h.silent,
            'first_month', e.first_month,
+           'booked_quarters', (
+             select coalesce(json_agg(distinct b.quarter), '[]')
+               from core.connections c
+               join core.booking_rows r on r.partner_id = c.partner_id and r.connection_id = c.id and r.live
+               join core.bookings b on b.partner_id = r.partner_id and b.id = r.booking_id
+              where c.partner_id = a.partner_id and c.account_id = a.id),
            'booked_on', private.dutch_day(e.booked_at),
            'sold_on', s.sold_on,
            'paid_on', (select max(private.dutch_day(l.paid_at))
@@ -308,7 +314,8 @@ as $$
 $$;
 comment on function private.own_progress() is
   'How far each account of this transaction''s person is, by its id: {signed_on, withdrawn_on, approved_on, '
-  'charger_on, silent_chargers, first_month, booked_on, sold_on, paid_on}. Days in Amsterdam, null until then; the '
+  'charger_on, silent_chargers, first_month, booked_quarters, booked_on, sold_on, paid_on}. Days in Amsterdam, null '
+  'until then; the '
   'last three are the latest. silent_chargers names those that connect by OCPP and never did. Definer, as '
   'private.own_accounts.';
 
@@ -429,11 +436,12 @@ begin
     'idle_chargers', private.own_idle_chargers(year),
     'accounts', private.own_accounts(),
     'payouts', private.own_payouts(year),
+    'debts', private.own_paid(year) -> 'debts',
     'overviews', private.own_overviews());
 end $$;
 comment on function api.read_own_earnings(jsonb, jsonb) is
   'What a person''s charging yields in a year, and what they were paid: {year} to {email, year, years, position, '
-  'quarters, left_out, idle_chargers, accounts, payouts, overviews}.';
+  'quarters, left_out, idle_chargers, accounts, payouts, debts, overviews}. debts is as private.own_paid has them.';
 
 create function api.read_own_mandates(caller jsonb) returns json
 language plpgsql stable security definer

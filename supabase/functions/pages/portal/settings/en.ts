@@ -13,6 +13,7 @@ export const settings: SettingsWords = {
     todo: "To do",
     done: "in order",
     off: "is off",
+    failing: "is failing",
     company: "Company details",
     company_todo: "details that your invoices need",
     account: "Account number",

@@ -11,6 +11,7 @@ export const settings = {
     todo: "Nog te doen",
     done: "in orde",
     off: "staat uit",
+    failing: "geeft fouten",
     company: "Bedrijfsgegevens",
     company_todo: "gegevens die op uw facturen moeten",
     account: "Rekeningnummer",

@@ -51,7 +51,13 @@ function statesOf({ locale }: PortalFrame, settings: Settings): { company: Rows;
       words.webhooks,
       {
         is: words.webhooks_are(webhooks.enabled, webhooks.disabled),
-        ...(webhooks.disabled > 0 ? { chip: chip("stopped", words.off) } : webhooks.enabled > 0 ? { chip: done } : {}),
+        ...(webhooks.failing > 0
+          ? { chip: chip("stopped", words.failing) }
+          : webhooks.disabled > 0
+            ? { chip: chip("stopped", words.off) }
+            : webhooks.enabled > 0
+              ? { chip: done }
+              : {}),
       },
     ],
     ...(settings.clients > 0

@@ -5,6 +5,7 @@ import { longMoment } from "../../kit/document.ts";
 import { radios, textInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
+import { chip } from "../../kit/parts/chip.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
@@ -45,6 +46,7 @@ ${
           href: frame.to(`${PAGE}/${webhook.id}`),
           what: webhook.url,
           when: stateOf(frame, webhook),
+          chip: chipOf(frame, webhook),
         })),
       )
 }
@@ -138,6 +140,12 @@ export function stateOf(frame: PortalFrame, webhook: Omit<Webhook, "types">): st
   return words.is_failing(longMoment(failing_since, frame.words), wrong(frame, last_error));
 }
 
+function chipOf({ locale }: PortalFrame, { status, failing_since }: Webhook): Html {
+  const words = WORDS[locale].settings.overview;
+  if (status === "disabled") return chip("stopped", words.off);
+  return failing_since ? chip("stopped", words.failing) : chip("done", words.done);
+}
+
 /** Why an attempt failed. */
 function wrong(frame: PortalFrame, error: string | null): string {
   const words = wordsOf(frame);
@@ -161,7 +169,7 @@ export function webhookPage(frame: PortalFrame, shown: OneWebhook, at: number, {
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
 <dl>
 <div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
-<div><dt>${words.state}</dt><dd>${stateOf(frame, webhook)}</dd></div>
+<div><dt>${words.state}</dt><dd>${chipOf(frame, webhook)} ${stateOf(frame, webhook)}</dd></div>
 <div><dt>${words.sent}</dt><dd>${webhook.types.includes("*") ? words.all : webhook.types.map((type) => html`${named(words.types, type)}<br>`)}</dd></div>
 <div><dt>${words.waiting}</dt><dd>${words.waiting_is(retries.waiting, retries.given_up)}</dd></div>
 ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(longMoment(previous_until, frame.words))}</dd></div>` : ""}
