@@ -90,7 +90,7 @@ const event = (eventType: string, time: string, meterValue: object[] = [], more:
 const sessions = async () => {
   const { list } = await world.row(
     `select json_agg(json_build_object('from', to_char(started_at at time zone 'UTC', 'HH24:MI'), 'to', to_char(ended_at at time zone 'UTC', 'HH24:MI'),
-                     'wh', wh, 'flags', flags) order by started_at, wh) as list from core.charging_sessions where charger_id = $1`,
+                     'wh', wh, 'flags', flags) order by started_at, wh, flags) as list from core.charging_sessions where charger_id = $1`,
     link.charger_id,
   );
   return list ?? [];
