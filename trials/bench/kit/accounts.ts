@@ -4,8 +4,9 @@
 export const FIRST_ACCOUNTS = `
   select json_agg(p)::text as answer
     from (select a.id, a.id as account_id, a.type, a.display_name, a.payout_handler, a.cpo_external_ref, a.access_channel,
+                 a.iban_checksum_ok,
                  to_char(a.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
-                 (select to_json(s) from (select s.full_name, s.email
+                 (select to_json(s) from (select s.full_name, s.email, s.mail_failed_at, s.mail_failed_reason
                     from core.signatories s where s.partner_id = a.partner_id and s.account_id = a.id) s) as signatory,
                  (select json_agg(c)
                     from (select c.id as connection_id, c.ean_code, c.status, c.registration_status, c.ean_validation_status,
