@@ -20739,8 +20739,8 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
--- How many webhooks an owner of a log in the tenant has: {enabled, disabled, failing}. Those that fail
--- are enabled.
+-- Counts the webhooks of a client, or of the partner itself: {enabled, disabled, failing}. A failing one counts as
+-- enabled too.
 create function private.webhooks_counted(owner uuid) returns json
 language sql stable
 as $$
@@ -21845,10 +21845,10 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
-  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
-  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
-  'tenant. It discloses counts.';
+  'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
+  'without_mid, mail, rejected}. Accounts of its clients are among them. all: there are no others. mail leaves the '
+  'accounts out, because an index counts them. Definer, because people own what they have in the people''s tenant. '
+  'It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -24121,10 +24121,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and what they overlap or used to: [{session_id}], and of one that was known before also
--- {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month}. Of two that overlap at an EVSE the first
--- to come stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now:
--- [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and those that they overlap or overlapped: [{session_id}]. A session that was known
+-- before has {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month} too. Of two that overlap at an
+-- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
+-- differ now: [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
@@ -29337,10 +29337,10 @@ begin
    order by h.id;
 end $$;
 comment on function private.registrations_of(core.chargers) is
-  'The other registrations that may be the same physical charger, one that is not stored yet too: of its brand, the '
-  'serial number of the one is the other''s, or what the other booted as. A number that both only booted as says '
-  'nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: never '
-  'tell whose.';
+  'The other registrations that may be the same physical charger, which need not be stored yet. They have its brand. '
+  'The serial number of one is the other''s number, or what the other booted as. Two that only booted as one number '
+  'say nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: '
+  'never tell whose.';
 
 create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
                                               only_own boolean default false) returns boolean

@@ -95,10 +95,10 @@ begin
    order by h.id;
 end $$;
 comment on function private.registrations_of(core.chargers) is
-  'The other registrations that may be the same physical charger, one that is not stored yet too: of its brand, the '
-  'serial number of the one is the other''s, or what the other booted as. A number that both only booted as says '
-  'nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: never '
-  'tell whose.';
+  'The other registrations that may be the same physical charger, which need not be stored yet. They have its brand. '
+  'The serial number of one is the other''s number, or what the other booted as. Two that only booted as one number '
+  'say nothing. Where one has no number, an account had both in turn. Definer, because these may be of any tenant: '
+  'never tell whose.';
 
 create function private.reserve_serial_number(brand text, serial_number text, but uuid default null,
                                               only_own boolean default false) returns boolean

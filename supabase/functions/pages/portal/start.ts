@@ -53,7 +53,7 @@ ${own_pages ? doButton(frame, "/mijn", {}, words.own_pages) : ""}`,
   });
 }
 
-/** The figures of whom the partner brought, and of the accounts of its CPO clients, as one. */
+/** Adds the figures of a partner's CPO clients to those of the people whom it brought. */
 function together(brought: Figures, accounts: NonNullable<Start["accounts"]>): Figures {
   const sum = (of: Exclude<keyof Figures, "as_of" | "drafts" | "months">) => brought[of] + accounts[of];
   const months = new Map<string, Month>();
@@ -141,8 +141,8 @@ const monthBefore = (month: string): string => {
 };
 
 /**
- * Euro that ERE of whom it brought and of its accounts may bring the partner, by what it agrees with new customers. The
- * two are sold apart, at prices of their own. Null before the first price that it needs.
+ * What the partner may earn in EUR by these ERE, at the terms for its new customers. ERE of people whom it brought and
+ * of its accounts have prices of their own. Null if a price that it needs is not known.
  */
 function shareOf({ terms }: Start, brought: number, accounts: number): number | null {
   const { fee_pct, share_pct, price_per_ere_eur: price, accounts_price_per_ere_eur: own } = terms;

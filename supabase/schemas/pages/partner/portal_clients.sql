@@ -9,8 +9,8 @@ $$;
 comment on function private.cpo_clients() is
   'The CPO clients of the tenant. Definer, because a client sees nobody but itself.';
 
--- How many webhooks an owner of a log in the tenant has: {enabled, disabled, failing}. Those that fail
--- are enabled.
+-- Counts the webhooks of a client, or of the partner itself: {enabled, disabled, failing}. A failing one counts as
+-- enabled too.
 create function private.webhooks_counted(owner uuid) returns json
 language sql stable
 as $$

@@ -71,10 +71,10 @@ begin
                   'ids', needs.rejected, 'for', jsonb_build_object('registration', 'afgekeurd'), 'key', key))) end);
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
-  'How many of a partner''s newest customers, accounts of its clients among them, lack what, as far as it may see: '
-  '{examined, all, without_charger, without_mid, mail, rejected}. all: there are no others. mail is of whom it '
-  'brought, because all accounts are counted by an index. Definer, because people own what they have in the people''s '
-  'tenant. It discloses counts.';
+  'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
+  'without_mid, mail, rejected}. Accounts of its clients are among them. all: there are no others. mail leaves the '
+  'accounts out, because an index counts them. Definer, because people own what they have in the people''s tenant. '
+  'It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.

@@ -192,10 +192,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and what they overlap or used to: [{session_id}], and of one that was known before also
--- {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month}. Of two that overlap at an EVSE the first
--- to come stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now:
--- [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and those that they overlap or overlapped: [{session_id}]. A session that was known
+-- before has {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month} too. Of two that overlap at an
+-- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
+-- differ now: [{charger_id, connection_id, month}].
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions

@@ -3,7 +3,7 @@ import type { customer as customerNl, customers as customersNl } from "./nl.ts";
 /** The sentences of the pages about a partner's customers in English. */
 export const customers: typeof customersNl = {
   title: "Customers",
-  lead: "The customers who came to us through you, and those that your own software delivers. You also see who they are if you delivered, signed up or invited them yourself.",
+  lead: "You brought these customers, or your own software delivers them. You see their names if you delivered, signed up or invited them yourself.",
   none: "You have no customers here yet. A customer you sign up is listed once they have signed the mandate. A customer that your own software delivers is listed at once.",
   all: "All",
   by: { brought: "Brought by you", api: "From your software" },
