@@ -7574,7 +7574,8 @@ declare
 begin
   select a.id into account from core.accounts a
    where (find_account.id is null or a.id = find_account.id)
-     and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference);
+     and (reference is null or a.client_id = private.client_id() and a.cpo_external_ref = reference)
+     and num_nonnulls(find_account.id, reference) > 0;
   perform private.refuse_if('account_not_found', not found);
   return account;
 end $$;

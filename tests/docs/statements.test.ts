@@ -21,13 +21,14 @@ function expectStated(guide: string, sentence: string): void {
   expect(text, guide).toContain(sentence);
 }
 
-/** A new account with a charger that nobody has signed for, and a session of this month's first hour. */
+/** A new account with a charger that nobody has signed for, and a session of last month. */
 async function unsigned() {
   const account = await createAccount(world);
   const { account_id } = account;
   const serial_number = `SN-${account_id}`;
   await world.post("/v1/chargers", { account_id, ...MID_CHARGER, serial_number }, await token());
-  const month = world.environment.now().toISOString().slice(0, 7);
+  const now = world.environment.now();
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7);
   const [started_at, ended_at] = [`${month}-01T02:00:00Z`, `${month}-01T03:00:00Z`];
   const session = { session_id: "S-1", serial_number, kwh: 7.5, meter_start_kwh: 1, meter_end_kwh: 8.5 };
   const sessions = [{ ...session, started_at, ended_at }];
