@@ -13307,6 +13307,17 @@ create function private.return_effect(reason text) returns text
 language sql immutable
 as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
 
+-- Of the reason that somebody gave before for a line and one that comes to this effect, the one that holds back more.
+-- Of two that hold back the same it is the first.
+create function private.stricter_reason(asked text, reason text, effect text) returns text
+language sql immutable
+as $$
+  select case when asked is null
+                   or array_position(e.by_rank, effect) > array_position(e.by_rank, private.return_effect(asked))
+              then reason else asked end
+    from (values (array['none', 'account', 'holder'])) e (by_rank)
+$$;
+
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text
 language sql immutable
@@ -13520,10 +13531,8 @@ begin
 end $$;
 
 -- Marks lines that the bank did not pay, or sent back. The money is in the balances again. Only if the account was
--- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so. Without a reason it
--- is the one that somebody gave before.
-create function private.fail_lines(lines core.payout_lines[], reason text,
-                                   bars text default null) returns void
+-- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so.
+create function private.fail_lines(lines core.payout_lines[], reason text, bars text default null) returns void
 language plpgsql
 as $$
 declare
@@ -13532,9 +13541,7 @@ declare
 begin
   perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
-     set status = 'failed', failed_at = private.now(),
-         failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),
-         failed_by = session_user,
+     set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason, failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
   foreach line in array lines loop
@@ -13858,6 +13865,7 @@ comment on function ops.payout_reject(jsonb) is
 
 -- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
 -- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
+-- Where two people read two reasons, the stricter one holds.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
@@ -13879,7 +13887,8 @@ as $$
       from word w
   )
   select array(
-    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+    select row(w.place, w.what, w.batch, w.line, w.amount,
+               private.stricter_reason((w.of).return_asked_reason, w.reason, private.return_effect(w.reason)),
                case when w.line is null or w.outcome is not null then w.outcome
                     when (w.of).id is null then 'unknown'
                     when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
@@ -14000,16 +14009,16 @@ begin
     end if;
     words[word.place] := word;
   end loop;
-  -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
+  -- lines that did not arrive: the first person asks, the second does it
   for said in
-    select private.return_effect(w.reason) as effect, array_agg(l) as lines
+    select w.reason, array_agg(l) as lines
       from unnest(words) w
       join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
         on l.id = w.line
-     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login and l.return_asked_reason = w.reason
+     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login
      group by 1 order by 1
   loop
-    perform private.fail_lines(said.lines, null, said.effect);
+    perform private.fail_lines(said.lines, said.reason, private.return_effect(said.reason));
     failed := failed || array(select l.id from unnest(said.lines) l);
     changed := true;
   end loop;
@@ -14388,6 +14397,7 @@ declare
   batch  core.payout_batches;
   named  text;
   reason text;
+  stricter text;
   line   core.payout_lines;
   state  text;
   effect text;
@@ -14431,11 +14441,14 @@ begin
     touched := touched || line.batch_id;
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
-    if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
-      perform private.fail_lines(array[line], reason);
+    if effect <> 'none' or line.return_asked_by <> login then
+      stricter := private.stricter_reason(line.return_asked_reason, reason, effect);
+      perform private.fail_lines(array[line], stricter,
+                                 case stricter when reason then effect else private.return_effect(stricter) end);
       lost := lost + 1;
     else
-      asked := asked + private.ask_returns(array[line.id], array[reason], login);
+      asked := asked + private.ask_returns(array[line.id], array[private.stricter_reason(line.return_asked_reason,
+                                                                                       reason, effect)], login);
       waits := waits + 1;
     end if;
   end loop;

@@ -519,6 +519,68 @@ describe("contract §3 payout answer", () => {
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
   });
 
+  test("contract §3 two people who read two reasons for one line agree that it failed, and the stricter reason holds", async () => {
+    // holder, account, or nothing: whoever reads it first, and whoever by hand
+    const orders = ["AC04 TM01", "TM01 AC04", "MD07 AC04", "AC04 MD07", "TM01 XX13"];
+    const customers = await world.sold(orders.map((_, n) => 20 + n));
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const endOf = (n: number) => bare(String(lines.find(({ payee }) => payee === customers[n]?.account_id)?.line_id));
+    const status = (at: 0 | 1) =>
+      pain002("pain.002.001.10", {
+        id: bare(batch_id),
+        lines: orders.map((each, n) => ({ line: endOf(n), ...statusOf("RJCT", each.split(" ")[at]) })),
+      });
+    // one person who reads both waits with the stricter, and the same files again change nothing
+    const waits = orders.map(() => "waits");
+    for (const [at, changed] of [
+      [0, true],
+      [1, true],
+      [0, false],
+      [1, false],
+    ] as const) {
+      const said = await answer(world.anna, status(at));
+      expect([said.changed, said.outcomes]).toEqual([changed, waits]);
+    }
+    const undo = await world.bram(["payout", "reject", batch_id, "--reason", "x", "--undo", "--yes"]);
+    expect(undo.json).toMatchObject({ changed: true });
+    await answer(world.anna, status(0));
+    const { changed, said } = await answer(world.bram, status(1));
+    const ends = { "AC04 TM01": "AC04", "TM01 AC04": "AC04", "MD07 AC04": "MD07", "AC04 MD07": "MD07" };
+    expect([changed, said.map(({ outcome, reason }: Record<string, string>) => [outcome, reason])]).toEqual([
+      true,
+      orders.map((each) => ["failed", ends[each as keyof typeof ends] ?? "TM01"]),
+    ]);
+    expect((await notices("payout_failed")).sort()).toEqual([0, 1].map((n) => customers[n]?.account_id).sort());
+    expect((await answer(world.anna, status(1))).outcomes).toEqual(orders.map(() => "already"));
+    await world.agrees();
+  });
+
+  test("contract §3 what one person read and another says by hand is one failure, by the stricter reason", async () => {
+    const customers = await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const [closed, late, died] = customers.map(
+      (customer) => lines.find(({ payee }) => payee === customer.account_id)?.line_id ?? "",
+    ) as [string, string, string];
+    const read = [closed, late, died].map((line, n) => ({
+      line: bare(line),
+      ...statusOf("RJCT", ["AC04", "TM01", "MD07"][n]),
+    }));
+    await answer(world.anna, pain002("pain.002.001.10", { id: bare(batch_id), lines: read }));
+    const fail = async (line: string, reason: string) =>
+      (await world.bram(["payout", "settle", "--failed", line, "--reason", reason])).json;
+    expect(await fail(closed, "AM04 no money")).toMatchObject({ failed: 1, waits: 0 });
+    expect(await fail(late, "the account is another one's")).toMatchObject({ failed: 1, waits: 0 });
+    expect(await fail(died, "AC04")).toMatchObject({ failed: 1, waits: 0 });
+    const { ends } = await world.row(
+      "select array_agg(failed_reason || ', ' || failed_effect order by amount desc) as ends from core.payout_lines",
+    );
+    expect(ends).toEqual(["AC04, account", "the account is another one's, account", "MD07, holder"]);
+    expect((await notices("payout_failed")).sort()).toEqual([0, 1].map((n) => customers[n]?.account_id).sort());
+    await world.agrees();
+  });
+
   test("attack: a reason of the whole batch bars no account of its lines, and mails nobody", async () => {
     const customers = await world.sold([100, 50]);
     const { batch_id } = await world.exported();

@@ -697,9 +697,8 @@ function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdic
         : [booked];
   const entries = books === "lines" ? listed : halves.flatMap((half) => debit(half, { batch: id }));
   const credits = came_back.map((each) => {
-    // two people wait for one reason
-    const reason = PARTED.includes(books) && each.fate === "refused" ? reasons[0] : reasons[1];
-    return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details: [{ ...each, reason }] });
+    const details = [{ ...each, reason: reasons[1] }];
+    return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details });
   });
   const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
   const files = refuses

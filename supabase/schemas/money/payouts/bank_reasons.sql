@@ -73,6 +73,17 @@ create function private.return_effect(reason text) returns text
 language sql immutable
 as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
 
+-- Of the reason that somebody gave before for a line and one that comes to this effect, the one that holds back more.
+-- Of two that hold back the same it is the first.
+create function private.stricter_reason(asked text, reason text, effect text) returns text
+language sql immutable
+as $$
+  select case when asked is null
+                   or array_position(e.by_rank, effect) > array_position(e.by_rank, private.return_effect(asked))
+              then reason else asked end
+    from (values (array['none', 'account', 'holder'])) e (by_rank)
+$$;
+
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
 create function private.failure_effect(reason text) returns text
 language sql immutable

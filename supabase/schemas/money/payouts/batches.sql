@@ -201,10 +201,8 @@ begin
 end $$;
 
 -- Marks lines that the bank did not pay, or sent back. The money is in the balances again. Only if the account was
--- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so. Without a reason it
--- is the one that somebody gave before.
-create function private.fail_lines(lines core.payout_lines[], reason text,
-                                   bars text default null) returns void
+-- wrong a customer is asked for another IBAN. bars: what it bars, where the reason does not say so.
+create function private.fail_lines(lines core.payout_lines[], reason text, bars text default null) returns void
 language plpgsql
 as $$
 declare
@@ -213,9 +211,7 @@ declare
 begin
   perform private.return_lines(lines), private.withdraw_statements(lines);
   update core.payout_lines l
-     set status = 'failed', failed_at = private.now(),
-         failed_reason = coalesce(fail_lines.reason, l.return_asked_reason),
-         failed_by = session_user,
+     set status = 'failed', failed_at = private.now(), failed_reason = fail_lines.reason, failed_by = session_user,
          failed_effect = effect, paid_at = null, return_asked_by = null, return_asked_reason = null
     from unnest(lines) g where l.partner_id = g.partner_id and l.id = g.id;
   foreach line in array lines loop

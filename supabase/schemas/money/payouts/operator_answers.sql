@@ -132,6 +132,7 @@ comment on function ops.payout_reject(jsonb) is
 
 -- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
 -- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
+-- Where two people read two reasons, the stricter one holds.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
@@ -153,7 +154,8 @@ as $$
       from word w
   )
   select array(
-    select row(w.place, w.what, w.batch, w.line, w.amount, w.reason,
+    select row(w.place, w.what, w.batch, w.line, w.amount,
+               private.stricter_reason((w.of).return_asked_reason, w.reason, private.return_effect(w.reason)),
                case when w.line is null or w.outcome is not null then w.outcome
                     when (w.of).id is null then 'unknown'
                     when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
@@ -274,16 +276,16 @@ begin
     end if;
     words[word.place] := word;
   end loop;
-  -- lines that did not arrive: the first person asks, the second does it, for each with the reason that both gave
+  -- lines that did not arrive: the first person asks, the second does it
   for said in
-    select private.return_effect(w.reason) as effect, array_agg(l) as lines
+    select w.reason, array_agg(l) as lines
       from unnest(words) w
       join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.what = 'back'))) l
         on l.id = w.line
-     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login and l.return_asked_reason = w.reason
+     where w.what = 'back' and w.outcome is null and l.return_asked_by <> login
      group by 1 order by 1
   loop
-    perform private.fail_lines(said.lines, null, said.effect);
+    perform private.fail_lines(said.lines, said.reason, private.return_effect(said.reason));
     failed := failed || array(select l.id from unnest(said.lines) l);
     changed := true;
   end loop;

@@ -285,6 +285,7 @@ declare
   batch  core.payout_batches;
   named  text;
   reason text;
+  stricter text;
   line   core.payout_lines;
   state  text;
   effect text;
@@ -328,11 +329,14 @@ begin
     touched := touched || line.batch_id;
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
-    if effect <> 'none' or line.return_asked_by <> login and line.return_asked_reason = reason then
-      perform private.fail_lines(array[line], reason);
+    if effect <> 'none' or line.return_asked_by <> login then
+      stricter := private.stricter_reason(line.return_asked_reason, reason, effect);
+      perform private.fail_lines(array[line], stricter,
+                                 case stricter when reason then effect else private.return_effect(stricter) end);
       lost := lost + 1;
     else
-      asked := asked + private.ask_returns(array[line.id], array[reason], login);
+      asked := asked + private.ask_returns(array[line.id], array[private.stricter_reason(line.return_asked_reason,
+                                                                                       reason, effect)], login);
       waits := waits + 1;
     end if;
   end loop;
