@@ -92,6 +92,34 @@ describe("contract §3 statements", () => {
       expect(text).toContain(said);
   });
 
+  test("a month that was sold at two prices has a row for each, also where one payment pays both", async () => {
+    const [customer] = await world.sold([10], { period: "2026-02" });
+    if (!customer) throw new Error("nobody was paid");
+    const sale = "sale record 2026-Q1 --partner partner-a --ere 1 --buyer B --reference";
+    await world.done(`${sale} second --price 20.5`);
+    await pay();
+    await world.done(`${sale} third --price 30`);
+    await pay();
+    const [first, second] = await statementsOf(world, customer.account_id);
+    const month = { period: "2026-02", kwh: "3.006", ere: "1.000000" };
+    expect(first?.content).toMatchObject({
+      rows: [
+        { ...month, price: "10.000000", gross: "10.00", fee: "2.00", net: "8.00" },
+        { ...month, price: "20.500000", gross: "20.50", fee: "4.10", net: "16.40" },
+      ],
+      totals: { kwh: "6.012", ere: "2.000000", gross: "30.50", fee: "6.10", net: "24.40" },
+      other: "0.00",
+      amount: "24.40",
+    });
+    expect(second?.content).toMatchObject({ rows: [{ ...month, price: "30.000000", net: "24.00" }], amount: "24.00" });
+    await render(world);
+    const [{ pdf } = { pdf: null }] = await statementsOf(world, customer.account_id);
+    const { text } = await readPdf(pdf as Buffer);
+    expect(text.match(/februari 2026/g)).toHaveLength(2);
+    for (const said of ["€ 10,00", "€ 20,50", "€ 24,40"]) expect(text).toContain(said);
+    await world.agrees();
+  });
+
   test("of two payments of which the bank makes the later one first, each has its own months", async () => {
     const [customer] = await world.sold([10]);
     if (!customer) throw new Error("nobody was paid");

@@ -719,6 +719,22 @@ describe("contract §3 payout answer", () => {
     expect((await world.bram(release)).json).toMatchObject({ changed: true });
   });
 
+  test("contract §3 a return, or a refusal, of what retention deleted is unknown and changes nothing", async () => {
+    await world.sold([100]);
+    const { batch_id } = await world.exported();
+    const [line] = await world.linesOf(batch_id);
+    await answer(world.anna, booked("80.00", batch_id));
+    await world.freeze("2034-01-02T12:00:00Z");
+    while ((await world.row("select private.chain_audit(1000) as answer")).answer.more);
+    await world.done("retention run --yes");
+    expect(await world.row("select count(*)::int as lines from core.payout_lines")).toEqual({ lines: 0 });
+    const before = await rowCounts(world, "ledger_entries", "audit_log", "notices");
+    const returned = await both(back({ line: bare(String(line?.line_id)), amount: "80.00", reason: "AC04" }));
+    for (const { changed, outcomes } of [...returned, ...(await both(reject(batch_id)))])
+      expect([changed, outcomes]).toEqual([false, ["unknown"]]);
+    expect(await rowCounts(world, "ledger_entries", "audit_log", "notices")).toEqual(before);
+  });
+
   test("contract §3 lines that failed before count not in the sum of the batch; a return follows the settlement, and a later payment", async () => {
     const [customer, other] = await world.sold([100, 50]);
     const { batch_id } = await world.exported();

@@ -80,7 +80,7 @@ test("contract §8 quarter shows each step of a quarter, and the next command, w
   await changed("private.now()");
   const nobody = await read("2026-Q2");
   expect(nobody).toMatch(
-    /Nothing to type now\.\n\nNobody can be paid now: `payout prepare` says why\.\n\nCannot be paid\n(.*iban_changed .* payout prepare after \d{4}-.*\n?)/s,
+    /Next\n.* invoice issue 2026-Q2\n\nNobody can be paid now: `payout prepare` says why\.\n\nCannot be paid\n(.*iban_changed .* payout prepare after \d{4}-.*\n?)/s,
   );
   await changed("'2026-01-01'");
   const { batch_id } = (await world.anna("payout prepare --minimum 0")).json.batch;
@@ -169,6 +169,30 @@ test("contract §8 quarter names a booking by its id where a quarter has several
     { partner_slug: "partner-b", left_out: 1, next: { step: "preview" } },
   ]);
   expect(await read("2026-Q2", "--partner", "partner-b")).toMatch(/booking preview 2026-Q2 --partner partner-b\n$/);
+});
+
+test("contract §8 quarter names the invoices while all that is owed is below the minimum, and says that nobody can be paid after that", async () => {
+  await world.customer({ "2026-04": 100 }, world.partnerB);
+  await world.row(
+    'update core.partners set vat_regime = \'none\', company = \'{"street": "Kade", "city": "Breda"}\' where id = $1',
+    world.partnerB.id,
+  );
+  const named = "2026-Q2 --partner partner-b";
+  for (const command of [
+    ...["booking open", "booking submit", "booking credit"].map((step) => `${step} ${named}`),
+    `sale record ${named} --ere 33.2694 --price 0.1 --buyer B --reference small`,
+  ])
+    await world.done(command);
+  const next = async () => (await world.done(`quarter ${named}`)).partners[0].next.step;
+  expect(await next()).toBe("invoice");
+  expect(await read("2026-Q2", "--partner", "partner-b")).toMatch(
+    /Next\n.* invoice issue 2026-Q2\n\nNobody can be paid now: .*\n\nBelow the minimum: 2 payees/s,
+  );
+  await world.done(`invoice issue ${named}`);
+  expect(await next()).toBe("pay");
+  expect(await read("2026-Q2", "--partner", "partner-b")).toMatch(
+    /Nothing to type now\.\n\nNobody can be paid now: .*\n\nBelow the minimum: 2 payees/s,
+  );
 });
 
 test("contract §8 quarter says when a quarter is over that runs, and of one partner that it has nothing", async () => {

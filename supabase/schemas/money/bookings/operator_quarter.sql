@@ -1,8 +1,8 @@
 -- The operator on one quarter: where each partner stands, and which step comes next.
 
 -- Where a partner stands in a quarter, and the first step that waits. submitted_kwh wait for the register; due_eur is
--- without VAT.
-create function private.quarter_state(tenant core.partners, quarter date, spent uuid[]) returns json
+-- without VAT. payable: whether a batch has anybody to pay now; else invoices need not wait for it.
+create function private.quarter_state(tenant core.partners, quarter date, spent uuid[], payable boolean) returns json
 language sql stable
 as $$
   with booking as (
@@ -49,6 +49,12 @@ as $$
   ), figures as (
     select exists (select from core.figures f where f.partner_id = tenant.id and f.delivery_year = extract(year
         from quarter)) as published
+  ), invoice as (
+    select exists (
+      select from core.partners p cross join lateral private.share_entries(p.id) e
+       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant())
+           and e.quarter = quarter_state.quarter
+       group by p.id having sum(e.amount) <> 0) as waits
   ), next as (
     -- the first step of the chain that waits
     select case
@@ -69,12 +75,10 @@ as $$
                                                       when 'approved' then 'send' else 'settle' end, 'batch', b.id,
                                          'rejecting', b.rejecting)
                   from batch b),
-               case when s.due > p.taken then json_build_object('step', 'pay')
-                    when s.ere > 0 then json_build_object('step', case when exists (
-                      select from core.partners p cross join lateral private.share_entries(p.id) e
-                       where p.id <> private.people_tenant() and tenant.id in (p.id, private.people_tenant())
-                           and e.quarter = quarter_state.quarter
-                       group by p.id having sum(e.amount) <> 0) then 'invoice' else 'done' end)
+               case when s.due > p.taken and payable then json_build_object('step', 'pay')
+                    when s.ere > 0 and (select i.waits from invoice i) then json_build_object('step', 'invoice')
+                    when s.due > p.taken then json_build_object('step', 'pay')
+                    when s.ere > 0 then json_build_object('step', 'done')
                     when d.left_out > 0 then json_build_object('step', 'preview')
                     when d.months > 0 then json_build_object('step', 'done')
                     else json_build_object('step', 'deliver') end)
@@ -149,6 +153,10 @@ declare
   partner constant uuid := private.chosen_partner(input);
   wanted  date;
   spent   uuid[];
+  begun   uuid[];
+  shown   uuid[];
+  unpayable json;
+  payable boolean;
 begin
   -- names of quarters sort as their days do
   perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
@@ -156,32 +164,36 @@ begin
     json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
+  begun := array(
+    select p.id from core.partners p
+     where p.is_active and exists (select from core.delivered_months d
+                                    where d.partner_id = p.id and private.quarter_of(d.period) = wanted)
+        or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
+                                                 and b.status <> 'withdrawn'));
+  shown := case when partner is null then begun else array[partner] end;
+  unpayable := private.unpayable(shown, wanted);
+  payable := exists (
+    select from private.payees(private.read_minimum('{}')) y
+     where y.reason is null and coalesce(y.account_id, y.partner_id)::text not in (
+       select u ->> 'payee' from json_array_elements(unpayable) u where u ->> 'reason' <> 'came_back'));
   return (
-    with known as (
-      select p, exists (select from core.delivered_months d
-                         where d.partner_id = p.id and private.quarter_of(d.period) = wanted)
-                or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
-                           and b.status <> 'withdrawn') as begun
-        from core.partners p
-       where partner is null and p.is_active or p.id = partner or
-             partner is null and exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
-                                         and b.status <> 'withdrawn')
-    ), stand as (
-      select (k.p).slug, private.quarter_state(k.p, wanted, spent) as state from known k
-       where k.begun or partner is not null
+    with stand as (
+      select p.slug, private.quarter_state(p, wanted, spent, payable) as state
+        from core.partners p where p.id = any (shown)
     )
     select json_build_object(
              'quarter', named, 'over', private.next_quarter(wanted) <= private.today(), 'last_day',
                  private.next_quarter(wanted) - 1,
              'partners', coalesce((select json_agg(s.state order by s.slug) from stand s), '[]'),
-             'payable', case when exists (select from stand s where s.state #>> '{next,step}' = 'pay')
-                             then exists (select from private.payees(private.read_minimum('{}')) y
-                                          where y.reason is null) end,
-             'unpayable', private.unpayable(array(select (k.p).id from known k where k.begun or partner is not null),
-                                            wanted),
+             'payable', case when exists (select from stand s
+                                           where s.state #>> '{next,step}' in ('pay', 'invoice')
+                                             and (s.state ->> 'due_eur')::numeric > (s.state ->> 'paid_eur')::numeric)
+                             then payable end,
+             'unpayable', unpayable,
              'conflicts', (select count(*) from private.charger_conflicts() c
                             where c.reason = 'other_brand'),
-             'without', (select count(*) from known k where not k.begun and partner is null)));
+             'without', case when partner is null then (
+               select count(*) from core.partners p where p.is_active and p.id <> all (begun)) else 0 end));
 end $$;
 comment on function ops.quarter_show(jsonb) is
   'Where each partner stands in a quarter: {quarter, partner?} to {quarter, over, last_day, partners, payable, '
