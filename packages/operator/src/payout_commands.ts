@@ -385,10 +385,11 @@ export const PAYOUT_COMMANDS: Command[] = [
     verbose: true,
     summary: "Record by hand what the bank did: paid a batch, or failed to pay lines",
     details:
-      "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed. " +
+      "payout answer reads this from the bank's files. For a batch, every line is paid unless it was reported failed; " +
+      "one person is enough, by any login. " +
       "--failed needs a login of your own, and takes lines of any exported batch, also of a settled one: the money returns to the balance. That IBAN " +
       "is blocked and the customer is asked for another one, unless --reason begins with a code of the bank that says " +
-      "otherwise, such as AM04. Then the money is payable again as it was, once another operator repeats the command. " +
+      "otherwise, such as AM04. Then the money is payable again as it was, once another operator says the same. " +
       "--booked takes back what failed here by mistake, as long as no other payment has the money.",
     example: "payout settle --failed 0b0d1e00-0000-4000-8000-000000000000",
     takes: [
