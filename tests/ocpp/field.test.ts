@@ -894,6 +894,70 @@ const MIRRORED: Copy[] = [
     10,
   ],
   [
+    "values under one id and the stop under another, and Finishing at its connector",
+    [
+      begins(1, 100_000, "01:00:00"),
+      reads(1, "a", ["01:30:00", 105_000]),
+      ends("b", 110_000, "02:00:00"),
+      says(1, "Finishing", "02:00:03"),
+    ],
+    10,
+  ],
+  [
+    "values under one id and the stop under another, and the next start where it ended",
+    [
+      begins(1, 100_000, "01:00:00"),
+      reads(1, "a", ["01:30:00", 105_000]),
+      ends("b", 110_000, "02:00:00"),
+      begins(1, 110_000, "03:00:00"),
+      ends("c", 112_000, "04:00:00"),
+    ],
+    10,
+    2,
+  ],
+  [
+    "values under one id and the stop under another, and nothing else",
+    [begins(1, 100_000, "01:00:00"), reads(1, "a", ["01:30:00", 105_000]), ends("b", 110_000, "02:00:00")],
+    "open",
+  ],
+  [
+    "a stop of the other connector, whose start never came, by our id of a charge that its values call otherwise",
+    [
+      begins(1, 109_765, "03:00:38"),
+      reads(1, 3, ["03:15:38", 112_855]),
+      ends(ours(0), 127_594, "04:42:25"),
+      says(2, "Finishing", "04:42:25"),
+    ],
+    "open",
+  ],
+  [
+    "no start, by our id of a charge that goes on at the other connector",
+    [
+      begins(2, 100_000, "00:43:46"),
+      reads(2, ours(0), ["00:48:46", 101_093]),
+      reads(1, ours(0), ["00:58:35", 96_332], ["01:08:35", 96_998]),
+      reads(2, ours(0), ["01:18:46", 107_652]),
+      reads(1, ours(0), ["01:48:35", 99_661]),
+      ends(ours(0), 99_867, "01:51:40"),
+    ],
+    "open",
+    3.535,
+  ],
+  ...[-1, 5].map(
+    (id): Copy => [
+      `no start, and the id ${id} for all, with a late value of the charge before in one message`,
+      [
+        begins(1, 2_000, "00:07:44"),
+        reads(1, id, ["00:22:44", 6_262]),
+        ends(id, 23_621, "01:23:49"),
+        reads(1, id, ["01:22:44", 23_313], ["02:13:48", 24_143], ["02:23:48", 25_188]),
+        ends(id, 25_216, "02:24:04"),
+      ],
+      21.621,
+      1.073,
+    ],
+  ),
+  [
     "a stop without a register after values to 9,000",
     [begins(1, 1_000, "01:00:00"), reads(1, 7, ["01:30:00", 9_000]), ends(7, undefined, "02:00:00")],
     8,

@@ -408,7 +408,11 @@ describe("§5 tokens of a person's own", () => {
 describe("§4.4 chargers of a person's own", () => {
   test("one that connects by OCPP is added by name; its password is shown once; removing it ends that", async () => {
     const ask = await browserOf(world, other);
-    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const asked = (await ask(mijn(world, "/chargers"))).text;
+    expect(asked).toContain("Heeft uw laadpaal al een backoffice?");
+    expect(asked, "first it asks").not.toContain("Maak adres");
+    expect((await ask(mijn(world, "/chargers?way=own"))).text).toContain("Maak adres en wachtwoord");
+    const form = { name: "Oprit", way: "own", ...(await formOn(ask, "/chargers?way=own")) };
     const added = await ask(mijn(world, "/chargers"), { form });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
@@ -420,20 +424,32 @@ describe("§4.4 chargers of a person's own", () => {
     );
     expect(row.hash).toBe(hashSecret(password));
     expect(added.text, "for a charger with nothing but an address").toContain(`${address}?auth=${password}<`);
-    const mirror = /\/m\/([0-9a-f]{40})</.exec(added.text)?.[1] ?? "";
-    expect(row.mirror).toBe(hashSecret(mirror));
+    expect(added.text, "it has no other back office").not.toContain("/m/");
+    const choice = (await ask(mijn(world, "/chargers?way=copy"))).text;
+    expect([choice.includes("Maak adres voor een kopie"), choice.includes('id="ocpp_identity"')]).toEqual([
+      true,
+      false,
+    ]);
+    const copied = await ask(mijn(world, `/chargers/${row.id}/password`), {
+      form: { ...(await formOn(ask, "/chargers?way=own")), way: "copy" },
+    });
+    const mirror = /\/m\/([0-9a-f]{40})</.exec(copied.text)?.[1] ?? "";
+    expect([
+      copied.text.includes("?auth="),
+      (await world.row("select encode(ocpp_mirror_hash, 'hex') as hash from core.chargers where id = $1", row.id)).hash,
+    ]).toEqual([false, hashSecret(mirror)]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);
     const again = await ask(mijn(world, "/chargers"), { form });
     expect(again.text, "a second click").toContain(password);
 
     const theirs = await browserOf(world, paid);
     expect((await theirs(mijn(world, `/chargers/${row.id}`))).status).toBe(404);
-    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers") });
+    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers?way=own") });
     const status = () => world.row("select status from core.chargers where id = $1", row.id);
     expect(await status()).toEqual({ status: "active" });
 
     expect(heading((await ask(mijn(world, `/chargers/${row.id}`))).text)).toBe("Haalt u Oprit weg?");
-    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers") });
+    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers?way=own") });
     expect(removed.text).toContain("De laadpaal is weggehaald.");
     expect(await status()).toEqual({ status: "removed" });
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
@@ -443,7 +459,7 @@ describe("§4.4 chargers of a person's own", () => {
     const identity = "NL*ABC*E 00001:a";
     const add = async (person: Parameters<typeof browserOf>[1], typed: string, more: object = {}) => {
       const ask = await browserOf(world, person);
-      const form = { name: "Oprit", ocpp_identity: typed, ...(await formOn(ask, "/chargers")), ...more };
+      const form = { name: "Oprit", ocpp_identity: typed, ...(await formOn(ask, "/chargers?way=own")), ...more };
       const send = () => ask(mijn(world, "/chargers?lang=nl"), { form });
       return { send, added: await send() };
     };
@@ -472,7 +488,7 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("attack: one form with two identities makes two chargers with nothing in common", async () => {
     const ask = await browserOf(world, other);
-    const form = await formOn(ask, "/chargers");
+    const form = await formOn(ask, "/chargers?way=own");
     for (const ocpp_identity of ["TAB-A", "TAB-B"])
       await ask(mijn(world, "/chargers?lang=nl"), { form: { ...form, name: "Oprit", ocpp_identity } });
     const both = "from core.chargers where ocpp_identity in ('TAB-A', 'TAB-B')";
@@ -496,7 +512,7 @@ describe("§4.4 chargers of a person's own", () => {
   test("a charger that was never heard of says what to enter; a new password ends the old one", async () => {
     const ask = await browserOf(world, other);
     const added = await ask(mijn(world, "/chargers"), {
-      form: { name: "Garage", ...(await formOn(ask, "/chargers")) },
+      form: { name: "Garage", ...(await formOn(ask, "/chargers?way=own")) },
     });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
@@ -514,20 +530,26 @@ describe("§4.4 chargers of a person's own", () => {
     expect(before.text).not.toContain("verkeerd wachtwoord");
     expect(await admit("wrong")).toBe(false);
     expect((await ask(mijn(world, "/chargers"))).text).toContain(
-      "Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ",
+      " kwam met deze identiteit een verkeerd wachtwoord binnen. ",
     );
+    await world.row("update core.chargers set last_seen_at = private.now() - interval '1 minute' where id = $1", id);
+    await admit("wrong");
+    expect((await ask(mijn(world, "/chargers"))).text, "it is heard of").not.toContain("verkeerd wachtwoord");
+    await world.row("update core.chargers set last_seen_at = null where id = $1", id);
 
     const theirs = await browserOf(world, paid);
-    const form = await formOn(theirs, "/chargers");
+    const form = await formOn(theirs, "/chargers?way=own");
     expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
-    const renewed = await ask(mijn(world, `/chargers/${id}/password`), { form: await formOn(ask, "/chargers") });
+    const renewed = await ask(mijn(world, `/chargers/${id}/password`), {
+      form: await formOn(ask, "/chargers?way=own"),
+    });
     const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
     expect([same, fresh === password]).toEqual([identity, false]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain("verkeerd wachtwoord");
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
     expect(renewed.text).toContain("Mijn laadpaal neemt zo&#39;n lang wachtwoord niet");
     const shortened = await ask(mijn(world, `/chargers/${id}/password`), {
-      form: { ...(await formOn(ask, "/chargers")), short: "1" },
+      form: { ...(await formOn(ask, "/chargers?way=own")), way: "short" },
     });
     const short = /<code data-copy>([0-9a-f]{16})<\/code>/.exec(shortened.text)?.[1] ?? "";
     expect([await admit(fresh), await admit(short)]).toEqual([false, true]);
@@ -539,7 +561,7 @@ describe("§4.4 chargers of a person's own", () => {
     const choose = async (model: string, serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers")), [`model-${id}`]: model, [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers?way=own")), [`model-${id}`]: model, [`serial-${id}`]: serial },
         })
       ).text;
     expect(await choose("", "")).toContain("Vul het serienummer in");
@@ -572,8 +594,8 @@ describe("§4.4 chargers of a person's own", () => {
     const person = await world.addUser();
     const ask = await browserOf(world, person);
     const secret = world.environment.config.GATEWAY_SECRET;
-    const add = async (name: string, chargePointSerialNumber?: string) => {
-      const { body } = await world.post("/chargers", { nickname: name, connection_type: "ocpp" }, await person.token());
+    const add = async (name: string, chargePointSerialNumber?: string, owner = person) => {
+      const { body } = await world.post("/chargers", { nickname: name, connection_type: "ocpp" }, await owner.token());
       const { identity, password } = body.ocpp;
       const { charger_id, generation } = (await world.post("/ocpp/chargers:admit", { identity, password }, secret))
         .body;
@@ -598,7 +620,7 @@ describe("§4.4 chargers of a person's own", () => {
     const tell = async (serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers")), [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers?way=own")), [`serial-${id}`]: serial },
         })
       ).text;
     expect(await tell("")).toContain("Vul het serienummer in");
@@ -610,6 +632,9 @@ describe("§4.4 chargers of a person's own", () => {
     const ELSEWHERE = "Iemand anders heeft een laadpaal met dit serienummer aangemeld.";
     expect(saved).not.toContain(ELSEWHERE);
     await add("Vier", "SECOND-3");
+    expect((await ask(mijn(world, "/chargers"))).text).toContain("U heeft dit serienummer ook bij Drie. ");
+    await add("Zes", "THEIRS-6", await world.addUser());
+    await add("Vijf", "THEIRS-6");
     expect((await ask(mijn(world, "/chargers"))).text).toContain(ELSEWHERE);
     await world.row("update core.chargers set counts_from = '2026-01-02T11:00Z' where id = $1", id);
     expect((await ask(mijn(world, "/chargers"))).text).toContain("Iemand anders had deze laadpaal aangemeld.");
@@ -619,7 +644,7 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("a host without a gateway offers no address, and makes none", async () => {
     const ask = await browserOf(world, other);
-    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const form = { name: "Oprit", ...(await formOn(ask, "/chargers?way=own")) };
     const { config } = world.environment;
     const { OCPP_GATEWAY_URL, ...without } = config;
     world.environment.config = without;
@@ -635,7 +660,9 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("a name that is none is said at the field", async () => {
     const ask = await browserOf(world, other);
-    const answer = await ask(mijn(world, "/chargers"), { form: { name: "", ...(await formOn(ask, "/chargers")) } });
+    const answer = await ask(mijn(world, "/chargers"), {
+      form: { name: "", ...(await formOn(ask, "/chargers?way=own")) },
+    });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("Vul een naam in")]);
   });
 });
