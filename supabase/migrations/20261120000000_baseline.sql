@@ -22303,12 +22303,12 @@ end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
   'model_unknown, serial_unknown, elsewhere, mirrors, mixed, unplaced, models}. delivered: for each charger when its '
-  'last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids '
-  'of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they have a '
-  'serial number. elsewhere: [{id, since, until, own}] of chargers whose serial number another registration has, or '
-  'had; own is its name, if it is the person''s too. mirrors: ids of chargers whose last connection was a mirror''s. '
-  'mixed: [{id, serial_number, at}] of chargers whose mirror''s address another charger uses. unplaced: [{id, at, '
-  'meter_wh}], the last stop of 31 days that fits no charge. models: [{id, name}] to choose from.';
+  'last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: '
+  'ids of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they '
+  'have a serial number. elsewhere: [{id, since, until, own}] of chargers whose serial number another registration '
+  'has, or had; own is its name, if it is the person''s too. mirrors: ids of chargers whose last connection was a '
+  'mirror''s. mixed: [{id, serial_number, at}] of chargers whose mirror''s address another charger uses. unplaced: '
+  '[{id, at, meter_wh}], the last stop of 31 days that fits no charge. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
