@@ -144,8 +144,13 @@ return named is null or known.foreign_ids = '{}' or named = any (known.foreign_i
 
 -- Whether the next start at its connector begins where a stop ended.
 create function private.ocpp_goes_on(known core.ocpp_transactions, wh bigint) returns boolean
-language sql stable
-return coalesce(abs(nullif((private.next_ocpp(known)).meter_start_wh, 0) - wh) <= 10, false);
+language plpgsql stable
+as $$
+declare
+  after constant core.ocpp_transactions := private.next_ocpp(known);
+begin
+  return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
+end $$;
 
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
 create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean

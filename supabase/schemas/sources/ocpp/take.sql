@@ -777,27 +777,27 @@ language plpgsql
 as $$
 declare
   serial constant text := case when said ->> 'kind' = 'boot' then private.boot_serial(charger, said -> 'boot') end;
-  mirror jsonb := link.mirror;
-  is_other boolean := (mirror #>> array['lines', line::text])::boolean;
+  noted  jsonb := link.mirror;
+  is_other boolean := (noted #>> array['lines', line::text])::boolean;
 begin
   if serial is null then
-    return coalesce(is_other, line > (mirror ->> 'since')::bigint, false);
+    return coalesce(is_other, line > (noted ->> 'since')::bigint, false);
   end if;
   -- what was told before it, in the same request, may have changed it
   select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   is_other := private.boot_serial(charger, link.boot) is not null
               and not serial = any (private.charger_numbers(charger));
-  if not is_other and mirror = '{}' then
+  if not is_other and noted = '{}' then
     return false;
   end if;
-  mirror := mirror || jsonb_build_object('since', coalesce((mirror ->> 'since')::bigint, line), 'lines', (
+  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
     select jsonb_object_agg(l.key, l.value) from jsonb_each(
-        coalesce(mirror -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
+        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
      where l.key::bigint > line - 20));
   if is_other then
-    mirror := mirror || jsonb_build_object('serial', serial, 'at', private.now());
+    noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;
-  update core.ocpp_links l set mirror = is_of_another_ocpp.mirror
+  update core.ocpp_links l set mirror = noted
    where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
   return is_other;
 end $$;
