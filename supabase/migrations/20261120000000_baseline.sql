@@ -28742,7 +28742,7 @@ declare
   is_other boolean := (noted #>> array['lines', line::text])::boolean;
 begin
   if serial is null then
-    return coalesce(is_other, line > (noted ->> 'since')::bigint, false);
+    return coalesce(is_other, line >= (noted ->> 'since')::bigint, false);
   end if;
   -- what was told before it, in the same request, may have changed it
   select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
@@ -28754,7 +28754,8 @@ begin
   noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
     select jsonb_object_agg(l.key, l.value) from jsonb_each(
         coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
-     where l.key::bigint > line - 20));
+     -- and the few that were open before
+     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
   if is_other then
     noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;
