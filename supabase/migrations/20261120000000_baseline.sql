@@ -27573,11 +27573,18 @@ return coalesce(
   abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
   and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
 
--- Whether a stop of a name may be of a transaction: its values named no other. Values that name it by our id beside
--- other names leave our id among these.
+-- Whether a stop of a name may be of a transaction: nothing named it otherwise. Our id may be another back office's of
+-- another connector, so beside other names it says something only where one connector is used.
 create function private.ocpp_called(known core.ocpp_transactions, named text) returns boolean
-language sql immutable
-return named is null or known.foreign_ids = '{}' or named = any (known.foreign_ids);
+language plpgsql stable
+as $$
+begin
+  return named is null or known.foreign_ids = '{}' or named = any (known.foreign_ids)
+      or named = known.id::text and not exists (
+           select from core.ocpp_transactions o
+            where o.partner_id = known.partner_id and o.charger_id = known.charger_id
+              and (o.connector < known.connector or o.connector > known.connector));
+end $$;
 
 -- Whether the next start at its connector begins where a stop ended.
 create function private.ocpp_goes_on(known core.ocpp_transactions, wh bigint) returns boolean
