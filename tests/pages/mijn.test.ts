@@ -648,6 +648,59 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, "/chargers"))).text).toMatch(/Wat hij laadde van 1 januari .* tot 2 januari /);
   });
 
+  test("behind a mirror it says what does not count, and a stranger's wrong password says nothing", async () => {
+    const person = await world.addUser();
+    const ask = await browserOf(world, person);
+    const secret = world.environment.config.GATEWAY_SECRET;
+    const { body } = await world.post(
+      "/chargers",
+      { nickname: "Oprit", connection_type: "ocpp" },
+      await person.token(),
+    );
+    const { identity, mirror_endpoint } = body.ocpp;
+    const connect = async () =>
+      (await world.post("/ocpp/chargers:admit", { identity: null, password: mirror_endpoint.slice(-40) }, secret)).body;
+    const tell = async ({ charger_id, generation }: Record<string, unknown>, ...said: [string, object][]) => {
+      for (const [action, payload] of said) {
+        const [received_at, sent_sha256] = [new Date().toISOString(), hashSecret(JSON.stringify(payload))];
+        const messages = [{ action, payload, received_at, live: true, sent_sha256 }];
+        const told = { charger_id, generation, protocol: "ocpp1.6", mirror: true, messages };
+        expect((await world.post("/ocpp/messages", told, secret)).status).toBe(200);
+      }
+    };
+    const boot = (chargePointSerialNumber: string): [string, object] => [
+      "BootNotification",
+      {
+        chargePointVendor: MID_CHARGER.ocpp_vendor,
+        chargePointModel: MID_CHARGER.ocpp_model,
+        chargePointSerialNumber,
+      },
+    ];
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const shown = async () => (await ask(mijn(world, "/chargers"))).text;
+    await tell(await connect(), boot("MIRROR-10"), [
+      "StartTransaction",
+      { connectorId: 1, meterStart: 100_000, timestamp: ago(90) },
+    ]);
+    expect(await shown()).not.toContain("eindigde een laadbeurt");
+    const sampledValue = [{ value: "101000" }];
+    await tell(
+      await connect(),
+      ["MeterValues", { connectorId: 1, transactionId: "a", meterValue: [{ timestamp: ago(60), sampledValue }] }],
+      ["StopTransaction", { transactionId: "b", meterStop: 101_900, timestamp: ago(30) }],
+    );
+    const text = await shown();
+    expect(text).toContain("eindigde een laadbeurt, met meterstand 101,9 kWh, maar wij weten niet welke");
+    expect(text).toContain("ja; levert ERE op zodra u een machtiging heeft getekend");
+    expect(text.indexOf("Maak een nieuw adres voor een kopie")).toBeLessThan(text.indexOf("Maak een nieuw wachtwoord"));
+    expect(text).not.toContain("ook een andere laadpaal");
+    await tell(await connect(), boot("MIRROR-11"));
+    expect(await shown()).toContain("ook een andere laadpaal, met serienummer MIRROR-11, laatst op ");
+    await world.row("update core.chargers set last_seen_at = null where id = $1", body.id);
+    await world.post("/ocpp/chargers:admit", { identity, password: "wrong" }, secret);
+    expect(await shown()).not.toContain("verkeerd wachtwoord");
+  });
+
   test("a host without a gateway offers no address, and makes none", async () => {
     const ask = await browserOf(world, other);
     const form = { name: "Oprit", ...(await formOn(ask, "/chargers?way=own")) };
