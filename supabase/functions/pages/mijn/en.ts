@@ -521,7 +521,7 @@ export const en: MijnWords = {
     mixed: (serial, when) =>
       `Another charger, with serial number ${serial}, used the address for a copy too, most recently on ${when}. What it charges does not count here. Each charger needs an address of its own: make a new address below and use it for this charger alone. Does this charger itself have a new serial number? Then remove it and add it again.`,
     unplaced: (when, kwh) =>
-      `On ${when} a charge ended${kwh ? `, at meter reading ${kwh} kWh,` : ""} but we do not know which: a message is missing, or its numbers differ. The kWh after the last reading that we got do not count yet. Have your back office or proxy forward every message.`,
+      `On ${when} a charge ended${kwh ? `, at meter reading ${kwh} kWh` : ""}, but we do not know which: a message is missing, or its numbers differ. The kWh after the last reading that we got do not count yet. Have your back office or proxy forward every message.`,
     model: "Make and model",
     choose_model: "Choose make and model",
     serial: "Serial number",

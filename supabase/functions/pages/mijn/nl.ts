@@ -534,7 +534,7 @@ export const nl = {
     mixed: (serial: string, when: string) =>
       `Op het adres voor een kopie meldde zich ook een andere laadpaal, met serienummer ${serial}, laatst op ${when}. Wat die laadt, telt hier niet mee. Elke laadpaal heeft een eigen adres nodig: maak hieronder een nieuw adres en gebruik het alleen voor deze laadpaal. Heeft deze laadpaal zelf een nieuw serienummer? Haal hem dan weg en voeg hem opnieuw toe.`,
     unplaced: (when: string, kwh: string | null) =>
-      `Op ${when} eindigde een laadbeurt${kwh ? `, met meterstand ${kwh} kWh,` : ""} maar wij weten niet welke: er ontbreekt een bericht, of de nummers ervan verschillen. De kWh na de laatste stand die wij kregen, tellen nog niet mee. Laat uw backoffice of proxy alle berichten doorsturen.`,
+      `Op ${when} eindigde een laadbeurt${kwh ? `, met meterstand ${kwh} kWh` : ""}, maar wij weten niet welke: er ontbreekt een bericht, of de nummers ervan verschillen. De kWh na de laatste stand die wij kregen, tellen nog niet mee. Laat uw backoffice of proxy alle berichten doorsturen.`,
     model: "Merk en model",
     choose_model: "Kies merk en model",
     serial: "Serienummer",
