@@ -28251,8 +28251,8 @@ declare
        -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
-       -- one car at a time: a later start ended it, without a stop
-       and not exists (select from private.ocpp_later(t)));
+       -- one car at a time: a start before then ended it, without a stop
+       and not private.ocpp_followed(t, at));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;

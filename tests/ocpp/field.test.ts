@@ -923,12 +923,20 @@ const MIRRORED: Copy[] = [
   [
     "a stop of the other connector, whose start never came, by our id of a charge that its values call otherwise",
     [
+      begins(2, 100_000, "00:48:13"),
+      ends(ours(0), 103_644, "01:05:28"),
       begins(1, 109_765, "03:00:38"),
       reads(1, 3, ["03:15:38", 112_855]),
-      ends(ours(0), 127_594, "04:42:25"),
+      ends(ours(1), 127_594, "04:42:25"),
       says(2, "Finishing", "04:42:25"),
     ],
+    3.644,
     "open",
+  ],
+  [
+    "a stop by our id, at a charger of one connector whose values name another",
+    [begins(1, 100_000, "01:00:00"), reads(1, 501, ["01:30:00", 105_000]), ends(ours(0), 110_000, "02:00:00")],
+    10,
   ],
   [
     "no start, by our id of a charge that goes on at the other connector",
@@ -957,6 +965,17 @@ const MIRRORED: Copy[] = [
       1.073,
     ],
   ),
+  [
+    "no start and the id 0, and values that come after the next one began",
+    [
+      reads(1, 0, ["01:00:00", 102_000], ["01:15:00", 106_000]),
+      begins(1, 110_000, "02:00:00"),
+      reads(1, 0, ["01:30:00", 108_000], ["01:45:00", 109_000]),
+      ends(0, 112_000, "03:00:00"),
+    ],
+    7,
+    2,
+  ],
   [
     "a stop without a register after values to 9,000",
     [begins(1, 1_000, "01:00:00"), reads(1, 7, ["01:30:00", 9_000]), ends(7, undefined, "02:00:00")],
