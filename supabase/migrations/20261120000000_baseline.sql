@@ -2635,6 +2635,8 @@ create table core.ocpp_links (
   waiting      jsonb       not null default '[]',
   freed        jsonb       not null default '{}',
   idle         jsonb       not null default '{}',
+  mirror       jsonb       not null default '{}',
+  by_mirror    boolean     not null default false,
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -2651,6 +2653,11 @@ comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.mirror is
+  'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
+  'that booted since, and whether each is of another.';
+comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
@@ -22225,12 +22232,14 @@ as $$
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
            'password_refused_at',
-               case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at)
-                    end,
+               -- anybody can name an identity: while the charger is heard of, or its mirror, the attempt was not its
+               case when h.ocpp_refused_at > coalesce(h.last_seen_at + interval '3 minutes', '-infinity')
+                         and l.by_mirror is not true then private.iso(h.ocpp_refused_at) end,
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at)))
            || jsonb_build_object('mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
     from core.chargers h
+    left join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
@@ -22289,10 +22298,28 @@ begin
                        and h.status = 'active' and private.wants_serial_number(h)),
     'elsewhere', (select coalesce(json_agg(json_build_object(
                            'id', h.id, 'since', private.iso(nullif(h.counts_before, '-infinity')),
+                           -- only of the person themself: never tell whose
+                           'own', (select min(private.charger_name(o)) from private.registrations_of(h) o
+                                    where o.user_id = h.user_id
+                                      and (o.status = 'active') = (h.counts_from = 'infinity')),
                            'until', private.iso(nullif(h.counts_from, 'infinity')))), '[]')
                     from core.chargers h where h.user_id = private.user_id() and h.status = 'active'
                      and (h.counts_from < 'infinity' or h.counts_from = 'infinity' and h.booted_as is not null
                                                      and h.brand is not null)),
+    'mirrors', (select coalesce(json_agg(l.charger_id), '[]')
+                  from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                 where h.user_id = private.user_id() and h.status = 'active' and l.by_mirror),
+    'mixed', (select coalesce(json_agg(json_build_object('id', h.id, 'serial_number', l.mirror ->> 'serial',
+                                                         'at', private.iso((l.mirror ->> 'at')::timestamptz))), '[]')
+                from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+               where h.user_id = private.user_id() and h.status = 'active' and l.mirror ? 'serial'),
+    'unplaced', (select coalesce(json_agg(json_build_object('id', h.id, 'at', private.iso((w ->> 'at')::timestamptz),
+                                                            'meter_wh', (w ->> 'meter_wh')::bigint)), '[]')
+                   from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                  -- the last of them
+                  cross join lateral (select l.waiting -> -1) e (w)
+                  where h.user_id = private.user_id() and h.status = 'active'
+                    and (w ->> 'at')::timestamptz > private.now() - interval '31 days'),
     'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
                                         order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
                  from core.charger_models m
@@ -22300,11 +22327,13 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
-  'model_unknown, serial_unknown, elsewhere, models}. delivered: for each charger when its last kWh came, and from '
-  'which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
-  'connected and did not tell their model. serial_unknown: ids of chargers that count once they have a serial number. '
-  'elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. models: [{id, '
-  'name}] to choose from.';
+  'model_unknown, serial_unknown, elsewhere, mirrors, mixed, unplaced, models}. delivered: for each charger when its '
+  'last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: '
+  'ids of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they '
+  'have a serial number. elsewhere: [{id, since, until, own}] of chargers whose serial number another registration '
+  'has, or had; own is its name, if it is the person''s too. mirrors: ids of chargers whose last connection was a '
+  'mirror''s. mixed: [{id, serial_number, at}] of chargers whose mirror''s address another charger uses. unplaced: '
+  '[{id, at, meter_wh}], the last stop of 31 days that fits no charge. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -27349,10 +27378,10 @@ begin
   if not found then
     return json_build_object('ok', false);
   end if;
-  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
-  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now())
+  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at, by_mirror)
+  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now(), input ->> 'identity' is null)
   on conflict on constraint ocpp_links_pkey do update set generation = l.generation + 1,
-      connected_at = excluded.connected_at
+      connected_at = excluded.connected_at, by_mirror = excluded.by_mirror
   returning * into link;
   return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation,
                            'identified', charger.catalog_charger_id is not null or link.booted_at is not null);
@@ -27419,7 +27448,7 @@ begin
   if charger.id is null then
     perform private.refuse('charger_not_found');
   end if;
-  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1
+  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1, mirror = '{}'
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   perform private.audit('charger.password_renewed', charger.id);
   return json_build_object('identity', charger.ocpp_identity);
@@ -27569,6 +27598,37 @@ return coalesce(
   abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
   and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
 
+-- Whether a stop of a name may be of a transaction: nothing named it otherwise. Our id may be another back office's of
+-- another connector, so beside other names it says something only where one connector is used.
+create function private.ocpp_called(known core.ocpp_transactions, named text) returns boolean
+language plpgsql stable
+as $$
+begin
+  return named is null or known.foreign_ids = '{}' or named = any (known.foreign_ids)
+      or named = known.id::text and not exists (
+           select from core.ocpp_transactions o
+            where o.partner_id = known.partner_id and o.charger_id = known.charger_id
+              and (o.connector < known.connector or o.connector > known.connector));
+end $$;
+
+-- Whether the next start at its connector begins where a stop ended.
+create function private.ocpp_goes_on(known core.ocpp_transactions, wh bigint) returns boolean
+language plpgsql stable
+as $$
+declare
+  after constant core.ocpp_transactions := private.next_ocpp(known);
+begin
+  return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
+end $$;
+
+-- Whether a connector, and no other, said Finishing within 10 seconds of a time.
+create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
+language sql immutable
+return coalesce(array[connector::text] = (
+  select array_agg(f.key) from jsonb_each(link.freed) f
+   where f.value ->> 'status' = 'Finishing'
+     and abs(extract(epoch from (f.value ->> 'at')::timestamptz - at)) <= 10), false);
+
 -- The transaction that a StopTransaction ends, and how we know: own, its id is ours; named, another back office calls
 -- it so; repeat, this stop came before; guess, no other fits. Null if none is.
 create function private.stopped_ocpp(charger core.chargers, link core.ocpp_links, is_foreign boolean, said jsonb,
@@ -27584,12 +27644,19 @@ declare
   begun_wh constant bigint := said #>> '{readings,begin,wh}';
   own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   is_ours  constant boolean := own.id is not null and not is_foreign;
+  -- our id, which may be another back office's name of another one
+  is_shared boolean;
   could    core.ocpp_transactions[];
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
+  going_on core.ocpp_transactions[];
 begin
   could := private.stoppable_ocpp(charger, at, wh);
-  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
+  is_shared := exists (select from unnest(could) t
+                        where t.id <> own.id and named = any (t.foreign_ids)
+                          and private.ocpp_fits(charger, t, at, wh, by_clock));
+  if is_ours and own.ended_at is null and private.ocpp_called(own, named) and not is_shared
+     and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
     -- an id of another back office may equal ours: without values that name it, another may be meant
     how := case when not own.own_values and exists (
@@ -27600,7 +27667,9 @@ begin
   end if;
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
-  if cardinality(fitting) = 1 then
+  if cardinality(fitting) = 1
+     and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
+          and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];
     how := 'named';
     return;
@@ -27621,7 +27690,8 @@ begin
     how := 'repeat';
     return;
   end if;
-  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
+  if is_ours and own.end_guessed and private.ocpp_called(own, named)
+     and private.ocpp_fits(charger, own, at, wh, by_clock)
      and not private.ocpp_followed(own, at)
      and (at <= own.ended_at or not exists (select from unnest(could) t
                                              where private.ocpp_fits(charger, t, at, wh, by_clock))) then
@@ -27632,8 +27702,9 @@ begin
   fitting := array(
     select t from unnest(could) t
      where private.ocpp_fits(charger, t, at, wh, by_clock)
-       -- another name is another transaction
-       and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       -- another name is another transaction, unless its connector or its readings say more
+       and (private.ocpp_called(t, named) or private.ocpp_goes_on(t, wh) or begun_wh > 0 and t.meter_start_wh > 0
+            or private.ocpp_finished_alone(link, t.connector, at))
        -- a second stop of an ended transaction ends no other that the charger calls by our id
        and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
@@ -27647,9 +27718,12 @@ begin
           and o.connector <> t.connector and o.first_at <= at and o.last_at > at + interval '1 minute'
           and coalesce(o.meter_start_wh, o.begin_wh) <= wh and wh <= o.last_wh));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
+  going_on := array(select t from unnest(fitting) t where private.ocpp_goes_on(t, wh));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
-  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids
+  elsif cardinality(fitting) > 1 and cardinality(going_on) = 1 then
+    known := going_on[1];
+  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids and not is_shared
         and own.id in (select t.id from unnest(fitting) t) then
     -- a mirror may translate ids to ours
     known := own;
@@ -27662,7 +27736,7 @@ begin
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
             and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
     known := fitting[1];
-  elsif is_ours and own.ended_at is null and fitting = '{}' then
+  elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged
     known := own;
     how := 'own';
@@ -27837,10 +27911,11 @@ begin
       'password_refused_at', private.iso(charger.ocpp_refused_at),
       'meter_kwh', charger.latest_meter_wh / 1000.0, 'meter_updated_at', private.iso(charger.meter_updated_at)),
     'link', (
-      select json_build_object('protocol', l.protocol, 'connections', l.generation,
+      select json_build_object('protocol', l.protocol, 'generation', l.generation, 'by_mirror', l.by_mirror,
                                'connected_at', private.iso(l.connected_at),
                                'booted_at', private.iso(l.booted_at), 'boot', l.boot,
-                               'ids_of_another', l.foreign_ids)
+                               'ids_of_another', l.foreign_ids, 'another_serial_number', l.mirror ->> 'serial',
+                               'another_at', private.iso((l.mirror ->> 'at')::timestamptz))
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'waiting', (
       select coalesce(json_agg(json_build_object(
@@ -27851,14 +27926,20 @@ begin
     'transactions', (
       select coalesce(json_agg(json_build_object(
                'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
-               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)),
+               -- without a stop, where its session ends
+               'ended_at', private.iso(coalesce(t.ended_at, case when t.is_over then s.ended_at end)),
                'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
                                 when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
                'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
-               'clock', t.clock) order by t.id desc), '[]')
+               'clock', t.clock, 'counted_wh', case when s.counted then s.wh end, 'flags', s.flags) order by t.id desc),
+               '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
-                   order by t.id desc limit (input ->> 'limit')::int) t),
+                   order by t.id desc limit (input ->> 'limit')::int) t
+        left join core.charging_sessions s on s.partner_id = t.partner_id and s.charger_id = t.charger_id
+                                          and s.source = 'ocpp'
+                                          and s.external_id = coalesce(t.source_id, '1.6:' || t.id)),
     'changes', (
       select coalesce(json_agg(json_build_object('at', private.iso(a.at), 'what', a.action, 'by', a.actor)
                                order by a.id), '[]')
@@ -28195,8 +28276,8 @@ declare
        -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
-       -- one car at a time: a later start ended it, without a stop
-       and not exists (select from private.ocpp_later(t)));
+       -- one car at a time: a start before then ended it, without a stop
+       and not private.ocpp_followed(t, at));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -28475,6 +28556,24 @@ begin
   return private.ocpp_session(charger, known);
 end $$;
 
+-- Values without those of before a time: what comes late of an earlier charge is passed on together with them.
+create function private.ocpp_values_since(said jsonb, since timestamptz) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if since is null or said ->> 'clock' <> 'charger' or not said ? 'samples'
+     or (said #>> '{first,at}')::timestamptz > since then
+    return said;
+  end if;
+  return said || (
+    select jsonb_build_object(
+             'begin', null, 'end', null,
+             'first', (array_agg(s order by s ->> 'at', (s ->> 'wh')::bigint))[1],
+             'rise', (array_agg(s order by s ->> 'at') filter (where (s ->> 'wh')::bigint > 0))[1],
+             'last', (array_agg(s order by (s ->> 'wh')::bigint desc, s ->> 'at'))[1])
+      from jsonb_array_elements(said -> 'samples') s where (s ->> 'at')::timestamptz >= since);
+end $$;
+
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
 create function private.values_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
   returns jsonb
@@ -28494,17 +28593,22 @@ declare
                      and (at is null or own.ended_at is not null and not own.end_guessed
                           or not private.ocpp_followed(own, at));
   is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null
-                                 -- our id of a charge that ended elsewhere
-                                 or own.connector <> plug and private.is_after_ocpp(own, at) is true;
+                                 -- our id of a charge elsewhere, which ended, or has other values
+                                 or own.connector <> plug
+                                    and (private.is_after_ocpp(own, at) is true or own.own_values
+                                         or not private.ocpp_fits(charger, own, at, wh, said ->> 'clock'));
 begin
   if is_own then
     perform private.note_foreign_ids(link, false);
+    known.foreign_ids := case when known.foreign_ids = '{}' then known.foreign_ids
+                              else private.with_ocpp_name(known.foreign_ids, own.id::text) end;
   elsif at is null then
     return null;
   elsif named is null or said ->> 'clock' = 'wrong' then
     known := private.open_ocpp_transaction(charger, plug, at, null);
     if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
     end if;
   else
     known := private.ocpp_transaction_at(charger, plug, at);
@@ -28513,8 +28617,12 @@ begin
       is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
                 or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
       known := case when is_own then known end;
-      known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
+      known.foreign_ids := case when is_own then private.with_ocpp_name(
+        -- its values named it by our id before
+        case when known.own_values and known.foreign_ids = '{}' then array[known.id::text]
+             else known.foreign_ids end, named) end;
     elsif is_foreign and private.begins_by_values(known, named, wh) then
+      said := private.ocpp_values_since(said, known.ended_at);
       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, foreign_ids)
       values (charger.partner_id, charger.id, charger.owner_id, plug,
               coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
@@ -28525,6 +28633,7 @@ begin
               >= greatest(known.meter_start_wh, known.end_wh, known.final_wh, known.last_wh) then
       -- our id of a charge that ended here says no more than 0 does; below that end it is of that charge, told late
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
       is_own := known.id is not null;
       known.own_values := is_own;
       known.foreign_ids := array[named];
@@ -28567,6 +28676,7 @@ begin
   end if;
   if since_at > coalesce(before.ended_at, before.last_at, before.first_at) is false or since_at is null then
     -- the message itself may tell where the register was
+    said := private.ocpp_values_since(said, before.ended_at);
     since_at := said #>> '{first,at}';
     since_wh := said #>> '{first,wh}';
   end if;
@@ -28650,6 +28760,40 @@ begin
     serial := coalesce(serial, charger.booted_as);
   end if;
   perform private.take_boot_serial(charger, serial, link.booted_at is null);
+end $$;
+
+-- Whether what a mirror tells is of another charger: its line booted as a number that this charger does not have. Once
+-- two chargers used the address, a new line counts for neither until it boots.
+create function private.is_of_another_ocpp(charger core.chargers, link core.ocpp_links, line bigint, said jsonb)
+  returns boolean
+language plpgsql
+as $$
+declare
+  serial constant text := case when said ->> 'kind' = 'boot' then private.boot_serial(charger, said -> 'boot') end;
+  noted  jsonb := link.mirror;
+  is_other boolean := (noted #>> array['lines', line::text])::boolean;
+begin
+  if serial is null then
+    return coalesce(is_other, line >= (noted ->> 'since')::bigint, false);
+  end if;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  is_other := private.boot_serial(charger, link.boot) is not null
+              and not serial = any (private.charger_numbers(charger));
+  if not is_other and noted = '{}' then
+    return false;
+  end if;
+  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
+    select jsonb_object_agg(l.key, l.value) from jsonb_each(
+        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
+     -- and the few that were open before
+     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  if is_other then
+    noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
+  end if;
+  update core.ocpp_links l set mirror = noted
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
+  return is_other;
 end $$;
 
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
@@ -28788,6 +28932,11 @@ begin
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+    if is_mirror and private.is_of_another_ocpp(charger, link, (input ->> 'generation')::bigint, said) then
+      ids := ids || null::int;
+      perform private.keep_ocpp_words(charger, said) where said ? 'evidence';
+      continue;
+    end if;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then

@@ -378,7 +378,9 @@ export const COMMANDS: Command[] = [
     summary: "Show a charger: its connection, last boot, readings, transactions by OCPP, and who changed it",
     details:
       "called: what another back office calls the transaction. ended_by: stop; guess: a stop without its id; last value: " +
-      "no stop came. A mirror that loses or mixes messages shows many of the last two, and stops that end nothing.",
+      "no stop came. A mirror that loses or mixes messages shows many of the last two, and stops that end nothing. " +
+      "generation grows with each connection and each new password. another_serial_number: what another charger booted " +
+      "as at its mirror's address, last at another_at; that one's kWh do not count.",
     example: "charger story 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<charger>", "charger id"), limit(20)],
     ops: "charger_story",
@@ -389,7 +391,7 @@ export const COMMANDS: Command[] = [
         titled(
           "Transactions, newest first",
           transactions,
-          "transaction called evse_no started_at ended_at ended_by start_wh last_wh end_wh clock",
+          "transaction called evse_no started_at ended_at ended_by start_wh last_wh end_wh counted_wh flags clock",
         ),
         titled("Stops that end nothing, newest first", waiting, "transaction at meter_wh"),
         titled("Changes", changes, "at what by"),
