@@ -24663,7 +24663,8 @@ declare
   excess jsonb;
 begin
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked,
+           k.coverage
       from (select distinct * from jsonb_to_recordset(months) as t (connection_id uuid, month date)) t
      cross join lateral (
        select c.id, c.owner_id from core.connections c
@@ -24679,11 +24680,14 @@ begin
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
+      left join lateral (
+        select k as coverage from core.connection_coverage k
+         where k.partner_id = private.partner_id() and k.connection_id = c.id limit 1) k on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
                                             source, status, received_at)
     select private.partner_id(), m.id, m.owner_id, m.month, round(m.wh / 1000.0, 3), m.sessions, 'sessions',
-           private.month_status(m.id, m.month), private.now()
+           private.judge_month(m.coverage, m.month), private.now()
       from month m
      where m.wh <= 1000000000
        and (m.sessions > 0 or m.known)
