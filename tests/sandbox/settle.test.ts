@@ -449,7 +449,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(await deliver(9)).toMatchObject([{ status: "updated", flags: ["after_lock"] }]);
     await world.reset();
     expect(await april()).toEqual([{ flags: [], kwh: 9 }]);
-    await world.row("delete from core.delivered_months where period = '2026-04' and source = 'sessions'");
+    await world.row("delete from core.delivered_months where period = '2026-04-01' and source = 'sessions'");
   });
 
   test("a reset opens the months of CPO accounts again, and settling begins again", async () => {

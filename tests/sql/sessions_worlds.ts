@@ -280,8 +280,8 @@ export function storyOf(seeds: Seeds, serials: string[]): Act[] {
 }
 
 export const bookings = times(
-  2,
-  12,
+  4,
+  20,
   fc.record({
     step,
     minutes: fc.nat(12_000),
