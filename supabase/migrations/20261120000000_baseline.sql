@@ -215,11 +215,16 @@ end $$;
 
 -- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
-language sql
+language plpgsql
 as $$
-  select private.set_tenant(partner), set_config('app.user_id', coalesce(person::text, ''), true),
-         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.sees_whole_tenant', '', true)
-$$;
+declare
+  ignored text;
+begin
+  ignored := set_config('app.partner_id', coalesce(partner::text, ''), true);
+  ignored := set_config('app.user_id', coalesce(person::text, ''), true);
+  ignored := set_config('app.owner_id', coalesce(person::text, ''), true);
+  ignored := set_config('app.sees_whole_tenant', '', true);
+end $$;
 
 -- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took
 -- 1.1).
@@ -2131,6 +2136,7 @@ create table core.charging_sessions (
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
+  booked_as      bigint,
   constraint charging_sessions_pkey primary key (id, charger_id, partner_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
@@ -2167,6 +2173,9 @@ comment on column core.charging_sessions.meter_start_wh is
   'source did not say.';
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.booked_as is
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed after the '
+  'lock of that month. Null once the month opens, and of what changed before the lock.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
@@ -23889,7 +23898,6 @@ language plpgsql
 as $$
 declare
   others uuid[];
-  olds   jsonb;
   moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
@@ -23897,6 +23905,12 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c
+    where c.partner_id = new.partner_id
+      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                             where s.partner_id = new.partner_id and s.charger_id = new.id))
+    order by c.id for no key update;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     others := array(select r.id from private.registrations_of(new) r);
     with changed as (
@@ -23912,13 +23926,9 @@ begin
                   and private.counts_elsewhere(others, s.started_at, s.ended_at))
       returning (o.t).*
     )
-    select jsonb_agg(to_jsonb(c)),
-           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
-                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                       'old_ended_at', c.ended_at, 'old_month', c.month))
-      into olds, moved from changed c;
+    select jsonb_agg(to_jsonb(c)) into moved from changed c;
     -- it may be booked
-    perform private.keep_replaced(olds) where olds is not null;
+    perform private.keep_replaced(moved) where moved is not null;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -23934,50 +23944,36 @@ create trigger charger_changed after update of connection_id, mid_eligible, coun
                      or old.counts_before is distinct from new.counts_before)
   execute function private.charger_changed();
 
--- Called when locked months open again: sessions that came meanwhile count.
+-- Called when locked months open again, whose connections are locked: sessions that came meanwhile count.
 create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 as $$
 declare
-  touched jsonb;
-  changed jsonb;
+  opened  constant jsonb := (select jsonb_agg(jsonb_build_object('connection_id', o.connection_id, 'month', o.month))
+                               from unnest(connections, months) as o (connection_id, month));
+  waiting jsonb;
 begin
-  with opened as (
-    select * from unnest(connections, months) as o (connection_id, month)
-  ), released as (
-    update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
-      from opened o
-     where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
-       and (s.month = o.month or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id
-                  and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       and not exists (
-              select from core.delivered_months d
-               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
-                 and d.locked)
-       -- a session that moved to another month waits for the month that it is booked in
-       and not exists (
-              select from core.replaced_charging_sessions r where r.session_id = s.id and private.was_booked(r))
-    returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
-  ), noted as (
-    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-    select h.partner_id, h.owner_id, h.id, r.id
-      from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
-          and h.user_id is null)
-  select (select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
-            from (select r.connection_id, r.month from released r union select * from opened) t),
-         (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
-                                              'ended_at', r.ended_at, 'old_busy_from', b.started_at,
-                                              'old_ended_at', b.ended_at, 'old_month', b.month))
-            from released r
-           cross join lateral (
-             select l.* from core.replaced_charging_sessions l
-              where l.session_id = r.id and not 'after_lock' = any (l.flags) order by l.id desc limit 1) b
-           where b.flags = '{}')
-    into touched, changed;
-  perform private.deliver_sessions(touched);
+  with waiting as (
+    select s.id, r as booked
+      from core.charging_sessions s
+      left join lateral (
+        select r.* from core.replaced_charging_sessions r
+         where r.session_id = s.id and r.id = s.booked_as
+           and (s.connection_id, r.month) in (select * from unnest(connections, months)) limit 1) r on true
+     where s.partner_id = private.partner_id() and s.connection_id = any (connections)
+       and ('after_lock' = any (s.flags) or s.booked_as is not null)
+       and (r.id is not null or (s.connection_id, s.month) in (select * from unnest(connections, months)))
+  ), freed as (
+    update core.charging_sessions s set booked_as = null
+      from waiting w
+     where (w.booked).id is not null and s.partner_id = private.partner_id() and s.id = w.id
+  )
   -- what waited for what was booked may count now
-  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
+  select jsonb_agg(case when (w.booked).id is null then jsonb_build_object('id', w.id)
+                        else to_jsonb(w.booked) || jsonb_build_object('id', w.id, 'busy_from', (w.booked).started_at)
+                   end) into waiting from waiting w;
+  perform private.total_sessions(private.judge_sessions(waiting)) where waiting is not null;
+  perform private.deliver_sessions(opened);
 end $$;
 
 -- supabase/schemas/sessions/charging/judge.sql
@@ -24041,8 +24037,9 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
--- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
-create function private.keep_replaced(sessions jsonb) returns bigint
+-- Keeps what completed sessions were before they changed: as private.judge_sessions takes them. What a booking has of
+-- them stands there until its month opens. Returns the bytes of it.
+create function private.keep_replaced(changed jsonb) returns bigint
 language plpgsql
 as $$
 declare
@@ -24054,28 +24051,19 @@ begin
        received_at)
     select s.partner_id, s.charger_id, s.id, s.owner_id, s.month, s.connector, s.evse_assumed, s.started_at, s.ended_at,
            s.wh, s.flags, s.received_at
-      from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
-    returning octet_length(r::text) as size)
+      from jsonb_populate_recordset(null::core.charging_sessions, changed) s where s.ended_at is not null
+    returning r.id, r.charger_id, r.session_id, r.month, r.flags, octet_length(r::text) as size
+  ), booked as (
+    update core.charging_sessions s set booked_as = r.id
+      from replaced r
+     where r.flags = '{}' and s.partner_id = private.partner_id() and s.id = r.session_id
+       and (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id)
+       and exists (
+         select from core.delivered_months d
+          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = r.month and d.locked)
+  )
   select coalesce(sum(r.size), 0) into size from replaced r;
   return size;
-end $$;
-
--- Whether a former value is booked: the last before the lock, in a month that is locked. Of a session that waits for
--- its month, or has just changed.
-create function private.was_booked(former core.replaced_charging_sessions) returns boolean
-language plpgsql stable
-as $$
-begin
-  return former.flags = '{}'
-    and not exists (select from core.replaced_charging_sessions l
-                     where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
-    and exists (
-      select from (select s.partner_id, s.connection_id from core.charging_sessions s
-                    where s.id = former.session_id limit 1) s
-       cross join lateral (
-         select from core.delivered_months d
-          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = former.month
-            and d.locked limit 1) d);
 end $$;
 
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
@@ -24085,9 +24073,9 @@ language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
    cross join lateral (
-     select from core.charging_sessions o where o.id = r.session_id and 'after_lock' = any (o.flags) limit 1) o
+     select from core.charging_sessions o where o.id = r.session_id and o.booked_as = r.id limit 1) o
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and private.was_booked(r);
+     and r.started_at > since - interval '31 days';
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -24115,15 +24103,16 @@ as $$
 begin
   return array(
     select distinct o.id
-      from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+      from (select s.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
                      as spans
-              from jsonb_to_recordset(corrected) as n (charger_id uuid, busy_from timestamptz, ended_at timestamptz,
-                                                       old_busy_from timestamptz, old_ended_at timestamptz,
-                                                       old_month date)
+              from jsonb_to_recordset(corrected) as n (id uuid, month date, busy_from timestamptz,
+                                                       ended_at timestamptz)
              cross join lateral (
-               values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
-             where n.old_month is not null and t.until is not null
-             group by n.charger_id) g
+               select * from core.charging_sessions s
+                where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
+             cross join lateral (values (s.busy_from, s.ended_at), (n.busy_from, n.ended_at)) t (since, until)
+             where n.month is not null and t.until is not null
+             group by s.charger_id) g
      cross join lateral unnest(g.spans) w
      cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
      where o.ended_at is not null);
@@ -24176,10 +24165,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped: [{session_id}]. A session that was known
--- before has {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month} too. Of two that overlap at an
--- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
--- differ now: [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and those that they overlap or overlapped: [{id}] of one that nobody told before, of
+-- another the row of core.charging_sessions that it was. Of two that overlap at an EVSE the first to come stands, or
+-- what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id, owner_id,
+-- connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
@@ -24190,7 +24179,7 @@ declare
   one     record;
   freed   uuid[] := '{}';
   pending uuid[] := '{}';
-  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
+  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].month')
                                   then private.sessions_beside_corrected(changed) else '{}' end;
 begin
   -- what is booked stands: a correction that comes over it comes after it
@@ -24198,10 +24187,10 @@ begin
     update core.charging_sessions m set arrival = default
      where m.partner_id = private.partner_id() and m.id = any (array(
        select s.id
-         from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+         from jsonb_to_recordset(changed) as n (id uuid, month date)
         cross join lateral (
           select * from core.charging_sessions s
-           where s.partner_id = private.partner_id() and s.id = n.session_id limit 1) s
+           where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
         cross join lateral (
           select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
@@ -24211,17 +24200,16 @@ begin
                select from core.delivered_months d
                 where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
                   and d.locked) limit 1) o
-        where n.old_month is not null));
+        where n.month is not null));
   end if;
   with looked as (
-    select n.session_id, true as changed, n.old_month
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+    select n.id, true as changed, n.month as old_month from jsonb_to_recordset(changed) as n (id uuid, month date)
     union all
     select o.id, false, null from unnest(beside) as o (id)
-     where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
+     where not exists (select from jsonb_to_recordset(changed) as n (id uuid) where n.id = o.id)
   ), known as materialized (  -- else a column that is used twice is looked up twice
-    select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
-           h.user_id is null as noted,
+    select l.changed, s.charger_id, s.id, case when h.mid_eligible then s.connection_id end as connection_id, s.month,
+           l.old_month, s.counted, s.flags, s.owner_id, h.user_id is null as noted,
            -- most have none beside them, and need no closer look, which has its own plan
            case when s.ended_at is not null
                  and (exists (select from core.charging_sessions o
@@ -24231,24 +24219,18 @@ begin
                       or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
                 then private.look_beside(s) else '{}' end as look,
            exists (select from private.booked_before(s)) as booked_before,
-           -- what came after the lock, and was withdrawn since, was never booked
-           not 'withdrawn' = any (s.flags) or exists (
-             select from core.replaced_charging_sessions r
-              where r.partner_id = s.partner_id and r.session_id = s.id
-                and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
            and h.mid_eligible is true
-           and (exists (
+           and (s.booked_as is not null
+                -- what came after the lock, and was withdrawn since, was never booked
+                or not 'withdrawn' = any (s.flags) and exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                     and d.period = s.month)
-                or (l.old_month <> s.month or 'after_lock' = any (s.flags)) and exists (
-                  select from core.replaced_charging_sessions r
-                   where r.session_id = s.id and private.was_booked(r))) as locked
+                     and d.period = s.month)) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
-        where s.partner_id = private.partner_id() and s.id = l.session_id limit 1) s
+        where s.partner_id = private.partner_id() and s.id = l.id limit 1) s
      cross join lateral (
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
@@ -24261,8 +24243,7 @@ begin
       from known k
   ), flagged as (
     select v.*, v.judged
-           || case when v.booked
-                    and v.locked
+           || case when v.locked
                     and ('after_lock' = any (v.flags) or v.changed or not v.counted and v.judged = '{}')
                    then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
@@ -24271,17 +24252,22 @@ begin
     select private.partner_id(), f.owner_id, f.charger_id, f.id from flagged f
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'session_id', f.id, 'flags', f.new_flags,
-                                      'differs', f.flags <> f.new_flags, 'changed', f.changed, 'crowded', f.crowded))
+  select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
+                                      'changed', f.changed, 'crowded', f.crowded))
            filter (where f.flags <> f.new_flags or f.crowded),
-         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month))
            filter (where f.changed or f.flags <> f.new_flags)
-         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id,
-                                                  'month', f.old_month)) filter (where f.old_month <> f.month), '[]')
+         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                                  'connection_id', f.connection_id, 'month', f.old_month))
+                       filter (where f.old_month <> f.month), '[]')
     into judged, touched from flagged f;
+  if judged is null then
+    return touched;
+  end if;
   for one in
-    select * from jsonb_to_recordset(judged) as j (charger_id uuid, session_id uuid, flags text[], differs boolean,
-                                                   changed boolean, crowded boolean)
+    select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
+                                                   crowded boolean)
   loop
     if one.differs then
       update core.charging_sessions s set flags = one.flags
@@ -24325,6 +24311,7 @@ declare
   touched jsonb := '[]';
   changed uuid[];
   one     core.charging_sessions;
+  charger core.chargers;
   full_at boolean;
 begin
   while pending <> '{}' loop
@@ -24348,11 +24335,12 @@ begin
                                 where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                                   and d.period = s.month) then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
+      select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-      select h.partner_id, h.owner_id, h.id, one.id from core.chargers h
-       where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
-      touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
-                                               'month', one.month);
+      select one.partner_id, one.owner_id, one.charger_id, one.id where charger.user_id is null;
+      touched := touched || jsonb_build_object(
+        'charger_id', one.charger_id, 'owner_id', one.owner_id,
+        'connection_id', case when charger.mid_eligible then one.connection_id end, 'month', one.month);
       changed := changed || one.id;
     end loop;
     -- who came later, in turn; no round goes back in the order of arrival, so they end
@@ -24495,22 +24483,24 @@ set enable_seqscan = off  -- else a plan that was made while a table was small r
 as $$
 #variable_conflict use_column
 declare
-  chargers constant uuid[] := array(
+  chargers  constant uuid[] := array(
     select distinct coalesce(f.charger_id, private.as_uuid(e.item ->> 'charger_id'))
       from jsonb_array_elements(items) with ordinality e (item, n)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, reason text) on f.n = e.n
      where f.reason is null);
-  now      constant timestamptz := private.now();
-  kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
-                                 else 'charger' end;
-  teller   constant uuid := case kind when 'client' then coalesce(private.owner_id(), (
-    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]))
-    else chargers[1] end;
-  told     bigint;
-  olds     jsonb;
-  outcome  jsonb;
-  changed  jsonb;
+  now       constant timestamptz := private.now();
+  -- whose words these are, unless the client's
+  teller    constant uuid := case when items -> 0 ->> 'source' not in ('api', 'file', 'ocpi') then chargers[1] end;
+  owner     uuid := private.owner_id();
+  told      bigint;
+  outcome   jsonb;
+  changed   jsonb;
+  corrected boolean;
 begin
+  -- the worker acts for no owner
+  if owner is null then
+    owner := (select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]);
+  end if;
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
     order by h.id for no key update;
@@ -24638,7 +24628,7 @@ begin
            b.end_from, b.received_at
       from (select w.*, shared ? 'counted'
                         or sum(w.size) over (order by w.started_at, w.n)
-                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
+                           <= (select r.bytes from private.evidence_room(owner, teller) r) as fits
               from worded w) b
      order by b.started_at, b.n
   )
@@ -24648,19 +24638,18 @@ begin
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('session_id', b.session_id)
-                   else jsonb_build_object(
-                     'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
-                     'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
-                     'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
+         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('id', b.session_id) else to_jsonb(b.old) end)
+           filter (where b.outcome in ('created', 'updated')),
          case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
-         jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
-    into outcome, changed, told, olds from beside b;
-  if olds is not null then
-    told := told + private.keep_replaced(olds);
+         bool_or(b.outcome = 'updated')
+    into outcome, changed, told, corrected from beside b;
+  if corrected then
+    told := told + private.keep_replaced(changed);
   end if;
 
-  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
+  if changed is not null then
+    perform private.total_sessions(private.judge_sessions(changed));
+  end if;
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   update core.chargers h
@@ -24678,7 +24667,7 @@ begin
    where h.partner_id = private.partner_id() and h.id = l.charger_id
      and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
   if told > 0 then
-    perform private.count_evidence(kind, teller, told);
+    perform private.count_evidence(told, owner, teller);
   end if;
 
   return query
@@ -24695,52 +24684,42 @@ end $$;
 
 -- Totals of chargers and connections: sums of what counts, made again each time.
 
--- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
+-- Adds up months of chargers, and of their connections, which are locked: [{charger_id, owner_id, connection_id?,
+-- month}].
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
-  select private.partner_id(), t.charger_id, t.month, h.owner_id, s.wh, s.sessions
-    from (select distinct t.charger_id, t.month, private.dutch_midnight(t.month) as since,
+  select private.partner_id(), t.charger_id, t.month, t.owner_id, s.wh, s.sessions
+    from (select distinct t.charger_id, t.owner_id, t.month, private.dutch_midnight(t.month) as since,
                  private.dutch_midnight((t.month + interval '1 month')::date) as until
-            from jsonb_to_recordset(touched) as t (charger_id uuid, month date)) t
-   cross join lateral (
-     select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+            from jsonb_to_recordset(touched) as t (charger_id uuid, owner_id uuid, month date)) t
    cross join lateral (
      select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
       where s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted
         and s.started_at >= t.since and s.started_at < t.until) s
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-  perform private.deliver_sessions(d.months)
-     from (
-       select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) as months
-         from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
-        cross join lateral (
-          select h.mid_eligible from core.chargers h
-           where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
-        where t.connection_id is not null and h.mid_eligible) d
-    where d.months is not null;
+  if jsonb_path_exists(touched, '$[*].connection_id ? (@ != null)') then
+    perform private.deliver_sessions(touched);
+  end if;
 end $$;
 
--- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked
--- months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond it are flagged.
+-- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id?, month}]. The
+-- connections are locked. Locked months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond
+-- it are flagged.
 create function private.deliver_sessions(months jsonb) returns void
 language plpgsql
 as $$
 declare
   excess jsonb;
 begin
-  -- one total, signature or booking at a time on a connection
-  perform from core.connections c
-    where c.partner_id = private.partner_id()
-      and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
-    order by c.id for no key update;
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
-      from jsonb_to_recordset(months) as t (connection_id uuid, month date)
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked,
+           k.coverage
+      from (select distinct * from jsonb_to_recordset(months) as t (connection_id uuid, month date)) t
      cross join lateral (
        select c.id, c.owner_id from core.connections c
         where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
@@ -24755,11 +24734,14 @@ begin
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
+      left join lateral (
+        select k as coverage from core.connection_coverage k
+         where k.partner_id = private.partner_id() and k.connection_id = c.id limit 1) k on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
                                             source, status, received_at)
     select private.partner_id(), m.id, m.owner_id, m.month, round(m.wh / 1000.0, 3), m.sessions, 'sessions',
-           private.month_status(m.id, m.month), private.now()
+           private.judge_month(m.coverage, m.month), private.now()
       from month m
      where m.wh <= 1000000000
        and (m.sessions > 0 or m.known)
@@ -24799,15 +24781,15 @@ begin
     update core.charging_sessions s set flags = '{beyond_capacity}'
       from beyond b
      where s.partner_id = private.partner_id() and s.id = b.id
-    returning s.charger_id, s.connection_id, s.month, s.id
+    returning s.charger_id, s.owner_id, s.connection_id, s.month, s.id
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, f.id
       from flagged f join core.chargers h on h.partner_id = private.partner_id() and h.id = f.charger_id
      where h.user_id is null
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
-    into touched from flagged f;
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month)) into touched from flagged f;
   return touched;
 end $$;
 
@@ -25451,11 +25433,11 @@ begin
         select octet_length(p.item::text) as size from core.parked_charging p
          where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
            and p.known_as = n.known_as and p.source = n.source limit 1) k on true);
-  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+  if told > 0 and told > (select r.bytes from private.evidence_room(owner) r)
      or private.count_parked(owner) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
-  perform private.count_evidence('client', owner, told) where told > 0;
+  perform private.count_evidence(told, owner) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)
@@ -26233,31 +26215,30 @@ language sql stable
 return case when source = 'ocpi' then 0 else octet_length(document::text) end
      + case when signed = '{}' then 0 else octet_length(signed::text) end;
 
--- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
--- the query of its caller.
-create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+-- How many more bytes of a client, or of its OCPP charger, we keep today, in one row; negative over the quota. The
+-- planner writes the body into the query of its caller.
+create function private.evidence_room(owner uuid, charger uuid default null) returns table (bytes bigint)
 language sql stable
 begin atomic
   select l.bytes_a_day - coalesce((
            select k.bytes from core.kept_evidence k
-            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
-    from core.evidence_limits l where l.kind = evidence_room.kind;
+            where k.partner_id = private.partner_id() and k.source_id = coalesce(charger, owner)
+              and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = case when charger is null then 'client' else 'charger' end;
 end;
 
--- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
--- locked until the commit, so this comes after whatever waits for other rows.
-create function private.count_evidence(kind text, teller uuid, bytes bigint) returns void
+-- Counts bytes that a client, or its OCPP charger, told, kept or not. Over the quota it tells the client's log, once a
+-- day. Its row stays locked until the commit, so this comes after whatever waits for other rows.
+create function private.count_evidence(bytes bigint, owner uuid, charger uuid default null) returns void
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  -- the worker acts for no owner
-  owner constant uuid := coalesce(private.owner_id(), (
-    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = teller), teller);
   crossed boolean;
 begin
   insert into core.kept_evidence as k (partner_id, source_id, owner_id, kind, day, bytes)
-  values (private.partner_id(), teller, owner, count_evidence.kind, private.today(), count_evidence.bytes)
+  values (private.partner_id(), coalesce(charger, owner), owner,
+          case when charger is null then 'client' else 'charger' end, private.today(), count_evidence.bytes)
   on conflict on constraint kept_evidence_pkey do update
      set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
          bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
@@ -26265,12 +26246,13 @@ begin
        into crossed;
   if crossed then
     update core.kept_evidence k set exceeded = true
-     where k.partner_id = private.partner_id() and k.source_id = teller;
+     where k.partner_id = private.partner_id() and k.source_id = coalesce(charger, owner);
     perform private.append_event(private.partner_id(), owner, 'charging.evidence_over_quota', null,
                                  jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
        from core.evidence_limits l
-       left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller
-      where l.kind = count_evidence.kind and h.user_id is null;  -- a person has no log
+       left join core.chargers h on h.partner_id = private.partner_id() and h.id = charger
+      where l.kind = case when charger is null then 'client' else 'charger' end
+        and h.user_id is null;  -- a person has no log
   end if;
 end $$;
 
@@ -26321,11 +26303,16 @@ begin
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   -- what waits there for another session is the next one's: it would count twice once that is withdrawn
-  update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
-    from unnest(formers) f
-    join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
-   where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
-     and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags);
+  with flagged as (
+    update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
+      from unnest(formers) f
+      join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
+     where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
+       and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags)
+    returning s.partner_id, s.owner_id, s.charger_id, s.id, h.user_id is null as noted
+  )
+  insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+  select g.partner_id, g.owner_id, g.charger_id, g.id from flagged g where g.noted;
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       -- decided once: what was withdrawn since gives its time to nobody; what was released has none
@@ -26352,7 +26339,6 @@ language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
-  olds    jsonb;
   changed jsonb;
   told    bigint;
 begin
@@ -26386,19 +26372,15 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(to_jsonb(o)),
-         jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
-                                      'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
-                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into olds, changed
-    from chosen o;
+  select jsonb_agg(to_jsonb(o)) into changed from chosen o;
   if changed is not null then
-    told := private.keep_replaced(olds)
+    told := private.keep_replaced(changed)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
     -- a credit has no document: its CDR is counted, after the last lock of the request
-    perform private.count_evidence('client', private.owner_id(), told) where document is not null;
+    perform private.count_evidence(told, private.owner_id()) where document is not null;
   end if;
-  return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
+  return array(select (c.item ->> 'id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;
 
 -- supabase/schemas/sources/ocpi/admit.sql
@@ -27071,7 +27053,7 @@ language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
-  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  room    constant bigint := (select r.bytes from private.evidence_room(link.owner_id) r);
   told    bigint := 0;
   digest  bytea;
   cdr     private.sent_cdr;
@@ -27148,7 +27130,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
-  perform private.count_evidence('client', link.owner_id, told) where told > 0;
+  perform private.count_evidence(told, link.owner_id) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
@@ -28504,9 +28486,9 @@ begin
      where t.partner_id = charger.partner_id and t.charger_id = charger.id
        -- A is the sign after @
        and t.source_id > name || '@' and t.source_id < name || 'A');
-  if said ->> 'clock' = 'wrong' then
+  if uses <> '{}' and said ->> 'clock' = 'wrong' then
     select u.* into known from unnest(uses) u order by u.id limit 1;
-  else
+  elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
      where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
@@ -28517,10 +28499,11 @@ begin
     end if;
   end if;
   if known.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, connector, first_at, clock)
+    -- the connector too: an index has it, so that what is written next would write all indexes again
     values (charger.partner_id, charger.id, charger.owner_id,
-            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
-            said ->> 'clock')
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end,
+            (said ->> 'connector')::int, at, said ->> 'clock')
     on conflict (source_id, charger_id, partner_id) where source_id is not null do update
        set first_at = least(ocpp_transactions.first_at, excluded.first_at)
     returning * into known;
@@ -28542,7 +28525,9 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(known) where known.started_at is null;
+    if known.started_at is null then
+      perform private.forget_ocpp_cards(known);
+    end if;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -28550,7 +28535,7 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
   end if;
   perform private.store_ocpp_transaction(known);
-  if known.ended_at is null then
+  if known.ended_at is null and known.last_wh is not null then
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
   return private.ocpp_session(charger, known);
@@ -28866,7 +28851,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
-  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+  if told > (select r.bytes from private.evidence_room(charger.owner_id, charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
@@ -28879,7 +28864,7 @@ begin
   values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
           nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
           sent, signed, case when signed <> '{}' then 'unchecked' end);
-  perform private.count_evidence('charger', charger.id, told);
+  perform private.count_evidence(told, charger.owner_id, charger.id);
 end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
@@ -28909,6 +28894,7 @@ comment on function private.connected_charger(uuid, bigint) is
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   charger  core.chargers;
@@ -28925,8 +28911,9 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, charger.booted_as)
-    where charger.counts_from = 'infinity' and charger.booted_as is not null;
+  if charger.counts_from = 'infinity' and charger.booted_as is not null then
+    perform private.take_boot_serial(charger, charger.booted_as);
+  end if;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
@@ -28958,14 +28945,16 @@ begin
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
           || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
-          || private.beside_ocpp(charger, item);
-    for other in select e from jsonb_array_elements(ended) e loop
-      if other ->> 'external_id' = item ->> 'external_id' then
-        item := other;
-      else
-        items := items || other;
-      end if;
-    end loop;
+          || case when item is not null then private.beside_ocpp(charger, item) else '[]' end;
+    if ended <> '[]' then
+      for other in select e from jsonb_array_elements(ended) e loop
+        if other ->> 'external_id' = item ->> 'external_id' then
+          item := other;
+        else
+          items := items || other;
+        end if;
+      end loop;
+    end if;
     if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
@@ -28991,18 +28980,20 @@ declare
   beside core.ocpp_transactions;
   items  jsonb := '[]';
 begin
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
-   order by t.first_at, t.id limit 1;
-  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
-   order by t.first_at desc, t.id desc limit 1;
-  if beside.is_over and beside.ended_at is null then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
+  for beside in
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+      order by t.first_at desc, t.id desc limit 1)
+  loop
+    if beside.first_at > at and coalesce(beside.meter_start_wh, beside.begin_wh) = 0
+       or beside.first_at < at and beside.is_over and beside.ended_at is null then
+      items := items || private.ocpp_session(charger, beside);
+    end if;
+  end loop;
   return items;
 end $$;
 
@@ -29353,7 +29344,7 @@ begin
     end if;
     told := octet_length(concat(input -> 'columns', upload.read, upload.results));
     results := upload.results;
-    if told > (select r.bytes from private.evidence_room('client', private.client_id()) r) then
+    if told > (select r.bytes from private.evidence_room(private.client_id()) r) then
       upload.read := upload.read || '{"evidence_over_quota": true}';
       upload.results := '[]';
       upload.columns := '[]';
@@ -29367,7 +29358,7 @@ begin
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
             upload.columns, upload.read, upload.counts, upload.results)
     returning * into upload;
-    perform private.count_evidence('client', private.client_id(), told);
+    perform private.count_evidence(told, private.client_id());
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
@@ -30915,6 +30906,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month
        and d.status in ('submitted', 'registered', 'rejected');
+  perform private.release_charging_sessions(connections, months);
   delete from core.figures f where f.partner_id = partner;
   delete from core.announced_payouts t where t.partner_id = partner;
 end $$;

@@ -430,6 +430,28 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(await world.rows(open, world.partnerA.id)).toEqual(await world.rows(rows, world.partnerA.id));
   });
 
+  test("a reset opens months of sessions again: a correction that waited for its booking counts", async () => {
+    const account_id = await cpoAccount({ "2026-07": 1 });
+    const token = await world.partnerA.client.token();
+    const deliver = async (kwh: number) => {
+      const times = { started_at: "2026-04-10T18:00:00Z", ended_at: "2026-04-10T19:00:00Z" };
+      const sessions = [{ session_id: account_id, serial_number: account_id, ...times, kwh }];
+      return (await world.post("/v1/charging-sessions", { sessions }, token)).body.results;
+    };
+    const april = () =>
+      world.rows(
+        `select s.flags, d.total_kwh::float8 as kwh from core.charging_sessions s join core.delivered_months d using (connection_id)
+          where s.external_id = $1 and d.period = s.month`,
+        account_id,
+      );
+    expect(await deliver(10)).toMatchObject([{ status: "created", flags: [] }]);
+    expect((await settle()).body.kwh).toBe(10);
+    expect(await deliver(9)).toMatchObject([{ status: "updated", flags: ["after_lock"] }]);
+    await world.reset();
+    expect(await april()).toEqual([{ flags: [], kwh: 9 }]);
+    await world.row("delete from core.delivered_months where period = '2026-04-01' and source = 'sessions'");
+  });
+
   test("a reset opens the months of CPO accounts again, and settling begins again", async () => {
     const account_id = await cpoAccount({ "2026-04": 100 });
     const months = [{ period: "2026-04", total_kwh: 40 }];

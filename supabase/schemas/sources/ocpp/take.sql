@@ -511,9 +511,9 @@ begin
      where t.partner_id = charger.partner_id and t.charger_id = charger.id
        -- A is the sign after @
        and t.source_id > name || '@' and t.source_id < name || 'A');
-  if said ->> 'clock' = 'wrong' then
+  if uses <> '{}' and said ->> 'clock' = 'wrong' then
     select u.* into known from unnest(uses) u order by u.id limit 1;
-  else
+  elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
      where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
@@ -524,10 +524,11 @@ begin
     end if;
   end if;
   if known.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, connector, first_at, clock)
+    -- the connector too: an index has it, so that what is written next would write all indexes again
     values (charger.partner_id, charger.id, charger.owner_id,
-            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
-            said ->> 'clock')
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end,
+            (said ->> 'connector')::int, at, said ->> 'clock')
     on conflict (source_id, charger_id, partner_id) where source_id is not null do update
        set first_at = least(ocpp_transactions.first_at, excluded.first_at)
     returning * into known;
@@ -549,7 +550,9 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(known) where known.started_at is null;
+    if known.started_at is null then
+      perform private.forget_ocpp_cards(known);
+    end if;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -557,7 +560,7 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
   end if;
   perform private.store_ocpp_transaction(known);
-  if known.ended_at is null then
+  if known.ended_at is null and known.last_wh is not null then
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
   return private.ocpp_session(charger, known);
@@ -873,7 +876,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
-  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+  if told > (select r.bytes from private.evidence_room(charger.owner_id, charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
@@ -886,7 +889,7 @@ begin
   values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
           nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
           sent, signed, case when signed <> '{}' then 'unchecked' end);
-  perform private.count_evidence('charger', charger.id, told);
+  perform private.count_evidence(told, charger.owner_id, charger.id);
 end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
@@ -916,6 +919,7 @@ comment on function private.connected_charger(uuid, bigint) is
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   charger  core.chargers;
@@ -932,8 +936,9 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, charger.booted_as)
-    where charger.counts_from = 'infinity' and charger.booted_as is not null;
+  if charger.counts_from = 'infinity' and charger.booted_as is not null then
+    perform private.take_boot_serial(charger, charger.booted_as);
+  end if;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
@@ -965,14 +970,16 @@ begin
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
           || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
-          || private.beside_ocpp(charger, item);
-    for other in select e from jsonb_array_elements(ended) e loop
-      if other ->> 'external_id' = item ->> 'external_id' then
-        item := other;
-      else
-        items := items || other;
-      end if;
-    end loop;
+          || case when item is not null then private.beside_ocpp(charger, item) else '[]' end;
+    if ended <> '[]' then
+      for other in select e from jsonb_array_elements(ended) e loop
+        if other ->> 'external_id' = item ->> 'external_id' then
+          item := other;
+        else
+          items := items || other;
+        end if;
+      end loop;
+    end if;
     if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
@@ -998,18 +1005,20 @@ declare
   beside core.ocpp_transactions;
   items  jsonb := '[]';
 begin
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
-   order by t.first_at, t.id limit 1;
-  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
-   order by t.first_at desc, t.id desc limit 1;
-  if beside.is_over and beside.ended_at is null then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
+  for beside in
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+      order by t.first_at desc, t.id desc limit 1)
+  loop
+    if beside.first_at > at and coalesce(beside.meter_start_wh, beside.begin_wh) = 0
+       or beside.first_at < at and beside.is_over and beside.ended_at is null then
+      items := items || private.ocpp_session(charger, beside);
+    end if;
+  end loop;
   return items;
 end $$;
 
