@@ -132,6 +132,26 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
+-- What a call asked for that was settled before and stays so: months to reject of which none is, and accounts that were
+-- paid and whose payment never failed.
+create function private.settled_before(partner uuid, accounts uuid[], rejected date[], failing uuid[]) returns text[]
+language sql stable
+as $$
+  select array(
+    select to_char(m.period, 'YYYY-MM')
+      from unnest(rejected) m (period)
+      join core.connections c on c.partner_id in (partner, private.people_tenant()) and c.account_id = any (accounts)
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period = m.period
+     group by m.period having bool_or(d.locked) and not bool_or(d.status = 'rejected') order by 1)
+    || array(
+    select f.account::text
+      from unnest(failing) f (account)
+      join core.payout_parts p on p.ledger_partner_id in (partner, private.people_tenant()) and p.payee_id = f.account
+          and p.kind = 'customer'
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     group by f.account having bool_or(l.status = 'paid') and not bool_or(l.status = 'failed') order by 1)
+$$;
+
 create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
                                          failing uuid[]) returns json
 language plpgsql security definer
@@ -143,6 +163,7 @@ declare
   accounts      uuid[];
   due           uuid[];
   failed        uuid[];
+  before        text[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -171,6 +192,8 @@ begin
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
       private.settle_accounts(partner, due[1:most], quarter, price, rejected);
   failed := private.pay_accounts(partner, people || accounts, failing);
+  before := private.settled_before(partner, people || accounts, rejected, failing);
+  perform private.refuse_if('already_settled', before <> '{}', json_build_object('settled', before));
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);

@@ -277,6 +277,12 @@ const table = {
     detail: "No month of this quarter can be settled; left_out says why for each.",
     fields: ["left_out"],
   },
+  already_settled: {
+    status: 409,
+    detail:
+      "A month of reject was credited before, or an account of fail was paid before (settled): both stay so. Leave them out, or reset first. Nothing was changed.",
+    fields: ["settled"],
+  },
   api_key_exists: {
     status: 409,
     detail: "You have an active API key. Send rotate: true to replace it; the old one stops working at once.",
