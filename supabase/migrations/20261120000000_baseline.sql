@@ -7201,7 +7201,8 @@ begin
              'catalog_charger_id.', family.model)
     when family.mid_evidence = 'unknown' then
       format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
-    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model. '
+                                    'Search GET /v1/catalog/chargers, or ask the operator to add it.'
     when json_array_length(answer.suggestions) = 0 then
       format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
     else format('No %s model is known by this name. If it is one of the suggestions, choose it by its '
@@ -18736,7 +18737,8 @@ language sql security definer
 as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'),
                                                                             input); $$;
 comment on function api.replay_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed, types} to {ok, from, to, events}.';
+  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed, types} to {ok, from, to, '
+  'events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -20627,8 +20629,8 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and of
--- the accounts of its clients.
+-- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
+-- of the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
@@ -22026,8 +22028,8 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there are '
-  'no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count only '
+  'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
+  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count only '
   'accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
   'people own what they have in the people''s tenant. It discloses counts.';
 
@@ -31634,7 +31636,6 @@ declare
   accounts      uuid[];
   due           uuid[];
   failed        uuid[];
-  before        text[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -31663,19 +31664,18 @@ begin
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
       private.settle_accounts(partner, due[1:most], quarter, price, rejected);
   failed := private.pay_accounts(partner, people || accounts, failing);
-  before := private.settled_before(partner, people || accounts, rejected, failing);
-  perform private.refuse_if('already_settled', before <> '{}', json_build_object('settled', before));
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
-                                failed))::json;
+                                failed, 'before', private.settled_before(partner, people || accounts, rejected,
+                                                                         failing)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
-  'because people are in the people''s tenant, and only the operator books.';
+  'because people are in the people''s tenant, and only the operator books. before is private.settled_before.';
 
 create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
 language plpgsql stable security definer
@@ -31700,15 +31700,19 @@ as $$
 declare
   named   constant text := input ->> 'quarter';
   failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
+  quarter constant date := make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('nothing_to_settle', quarter > private.today(), json_build_object(
+    'left_out', '[]'::json, 'detail', named || ' has not begun: nothing is delivered for it yet.'));
   perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric,
+    private.partner_id(), quarter, (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
         failing);
+  perform private.refuse_if('already_settled', settled ->> 'before' <> '[]',
+                            json_build_object('settled', settled -> 'before'));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

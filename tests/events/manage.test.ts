@@ -405,7 +405,7 @@ describe("§6 an endpoint", () => {
     // only these types, of what it gets
     const types = [...new Set(all.map(({ type }: { type: string }) => type))] as string[];
     const count = (wanted: string) => all.filter(({ type }: { type: string }) => type === wanted).length;
-    for (const type of [...types, "draft.withdrawn"])
+    for (const type of [...types, "draft.mail_failed"])
       expect((await act(body.id, "replay", { from: first.id, types: [type] })).body, type).toMatchObject({
         events: count(type),
       });

@@ -51,7 +51,7 @@ beforeAll(async () => {
   );
   via = await newAccount("Vera Via", { payout_handler: "via_cpo_invoicing" });
   await complete(via);
-  const file = await world.send("/v1/uploads?file_name=kwartaal.csv", {
+  const file = await world.send("/v1/uploads", {
     method: "POST",
     token,
     raw: `cpo_external_ref;period;total_kwh\n${via.account.cpo_external_ref};2026-04;100\n${via.account.cpo_external_ref};2026-05;50\n`,
@@ -145,7 +145,7 @@ describe("contract §3 what a CPO is paid, on its pages", () => {
     expect(said).toContain("U rekent zelf af met deze klant");
     expect(said).toContain("Een maand is afgewezen door het register.");
     const { id } = await world.row("select id from core.uploads where partner_id = $1", world.partnerA.id);
-    expect(text).toMatch(new RegExp(`/uploads/${id}[^>]*>kwartaal.csv</a> upload <code>${id}</code>`));
+    expect(text).toMatch(new RegExp(`/uploads/${id}[^>]*>bestand</a> upload <code>${id}</code>`));
     expect((await stranger(portal(world, `/customers/${via.account_id}`))).status).toBe(404);
     const fresh = await newAccount("Nora Nieuw");
     await world.post(

@@ -64,6 +64,16 @@ async function cpoAccount(months: Record<string, number>, partner: Partner = wor
 }
 
 describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
+  test("a quarter that has not begun is refused as such", async () => {
+    const { status, body } = await settle({ quarter: "2027-Q1" });
+    expect([status, body.error, body.left_out, body.detail]).toEqual([
+      409,
+      "nothing_to_settle",
+      [],
+      "2027-Q1 has not begun: nothing is delivered for it yet.",
+    ]);
+  });
+
   test("books, credits and sells the quarter of the customers that were uploaded", async () => {
     const account_id = await customer();
     const { status, body } = await settle();

@@ -55,7 +55,7 @@ export const listErePositions = endpoint(
       cpo_external_ref: filter(120).meta({ description: "Return only the account with this reference" }),
       delivery_year: z
         .string()
-        .refine((text) => /^20\d\d$/.test(text), "a year")
+        .refine((text) => /^20\d\d$/.test(text), "must be a year such as 2026")
         .transform(Number)
         .optional()
         .meta({

@@ -163,7 +163,6 @@ declare
   accounts      uuid[];
   due           uuid[];
   failed        uuid[];
-  before        text[];
 begin
   perform private.only_in_sandbox(), private.lock_payouts_of(partner);
   -- a reset locks accounts before their bookings too
@@ -192,19 +191,18 @@ begin
   perform private.settle_accounts(people_tenant, due[1:most], quarter, price, rejected),
       private.settle_accounts(partner, due[1:most], quarter, price, rejected);
   failed := private.pay_accounts(partner, people || accounts, failing);
-  before := private.settled_before(partner, people || accounts, rejected, failing);
-  perform private.refuse_if('already_settled', before <> '{}', json_build_object('settled', before));
   perform private.set_tenant(partner);
   perform private.publish_figures(partner, f.delivery_year) from core.ere_factors f
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
-                                failed))::json;
+                                failed, 'before', private.settled_before(partner, people || accounts, rejected,
+                                                                         failing)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
-  'because people are in the people''s tenant, and only the operator books.';
+  'because people are in the people''s tenant, and only the operator books. before is private.settled_before.';
 
 create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
 language plpgsql stable security definer
@@ -229,15 +227,19 @@ as $$
 declare
   named   constant text := input ->> 'quarter';
   failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
+  quarter constant date := make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('nothing_to_settle', quarter > private.today(), json_build_object(
+    'left_out', '[]'::json, 'detail', named || ' has not begun: nothing is delivered for it yet.'));
   perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric,
+    private.partner_id(), quarter, (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
         failing);
+  perform private.refuse_if('already_settled', settled ->> 'before' <> '[]',
+                            json_build_object('settled', settled -> 'before'));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

@@ -73,7 +73,10 @@ const table = {
     detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
   },
   unauthorized_client: { status: 400, detail: "This client may not use this grant; ask the operator." },
-  invalid_scope: { status: 400, detail: "Ask only for scopes that this client was granted." },
+  invalid_scope: {
+    status: 400,
+    detail: "Ask only for scopes that this client was granted, with a space between them; leave scope out for all.",
+  },
   invalid_grant: {
     status: 400,
     detail:
@@ -120,7 +123,8 @@ const table = {
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
-    detail: "Use a credential with the scope that required_scope names; partner_api_key is a partner's key.",
+    detail:
+      "The credential lacks the scope that required_scope names. Ask for a token with it; if it was not granted, ask the operator.",
     fields: ["required_scope"],
   },
 

@@ -31,9 +31,9 @@ ${
   invoices.length === 0
     ? empty("pdf", words.no_invoices)
     : html`${invoiceRows(frame, invoices)}
-<p class="quiet">${words.invoices_are(invoices.length)}</p>
-${payments.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}`
-}</section>
+<p class="quiet">${words.invoices_are(invoices.length)}</p>`
+}
+${payments.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}</section>
 <section><h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
