@@ -22029,8 +22029,8 @@ end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
   'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
-  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count only '
-  'accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
+  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
   'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to

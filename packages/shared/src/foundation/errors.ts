@@ -124,7 +124,7 @@ const table = {
     status: 403,
     error: "Insufficient scope",
     detail:
-      "The credential lacks the scope that required_scope names. Ask for a token with it; if it was not granted, ask the operator.",
+      "The credential lacks the scope required_scope. A scope that begins with cpo: is of a CPO client's token, partners: and partner_api_key of a partner's key. Ask the operator for a scope that was not granted.",
     fields: ["required_scope"],
   },
 

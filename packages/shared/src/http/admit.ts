@@ -82,33 +82,15 @@ const WRONG_KIND: { [kind in Credential["kind"]]?: { [wanted in CallerRule["kind
   partner_key: { cpo: "insufficient_scope", user: "insufficient_scope", session: "partner_api_key_scope" },
 };
 
-/** What a credential is called, and what a route wants instead. */
-const IS: { [kind in Credential["kind"]]?: string } = {
-  cpo: "an access token of a CPO client",
-  user: "an access token of an application",
-  personal_token: "a personal API token",
-  partner_key: "a partner API key",
-};
-const WANTED: { [wanted in CallerRule["kind"]]?: string } = {
-  cpo: "an access token of a CPO client (POST /oauth-token)",
-  user: "a personal API token, or an access token of an application that a person allowed,",
-  partner: "a partner API key",
-  sandbox: "a partner API key",
-};
-
 function wrongKind(credential: Credential, rule: CallerRule): ApiError {
   const code = WRONG_KIND[credential.kind]?.[rule.kind] ?? "missing_or_invalid_token";
-  const [is, wanted] = [IS[credential.kind], WANTED[rule.kind]];
-  const detail = is && wanted ? { detail: `This is ${is}. Use ${wanted} here.` } : {};
   if (code === "insufficient_scope" && "scope" in rule) {
-    return rule.scope
-      ? new ApiError(code, { required_scope: rule.scope, ...detail })
-      : new ApiError("partner_api_key_scope");
+    return rule.scope ? new ApiError(code, { required_scope: rule.scope }) : new ApiError("partner_api_key_scope");
   }
   // the catalogue takes any CPO token, whatever its scopes
   if (code === "cpo_token_required" && "scope" in rule && !rule.scope)
-    return new ApiError(code, { required_scope: "any", ...detail });
-  return new ApiError(code, code === "cpo_token_required" ? detail : {});
+    return new ApiError(code, { required_scope: "any" });
+  return new ApiError(code);
 }
 
 /** For an endpoint, for signed-in pages, or for OCPI. */
@@ -291,12 +273,7 @@ export async function admissionOf(
 
   const sent = request.headers.get("authorization");
   const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(sent ?? "")?.[1];
-  if (!bearer)
-    throw new ApiError("missing_or_invalid_token", {
-      detail: sent
-        ? "The header Authorization must be Bearer, a space and the credential."
-        : "Send the header Authorization: Bearer, a space and a credential for this path.",
-    });
+  if (!bearer) throw (await import("./explain.ts")).noBearer(sent);
 
   if (rule.caller.kind === "worker") {
     const { secret } = rule.caller;
@@ -322,30 +299,7 @@ export async function readBearer(
     const credential = await reader(bearer, environment);
     if (credential) return Admission.with(credential, environment, rule, requestId);
   }
-  throw unread(bearer, environment);
-}
-
-/** Why a bearer opens nothing, as far as it says so itself: a token that has expired, or is of another host. */
-function unread(bearer: string, { config, now }: Environment): ApiError {
-  const claims = claimsOf(bearer);
-  const again = claims.client_id ? " Get another one: POST /oauth-token." : "";
-  const detail =
-    claims.client_id && claims.iss !== config.AUTH_URL
-      ? `This access token is of another host.${again}`
-      : Number(claims.exp) * 1000 <= now().getTime()
-        ? `This token has expired.${again}`
-        : undefined;
-  return new ApiError("missing_or_invalid_token", detail ? { detail } : {});
-}
-
-/** What a JWT says, whoever signed it; nothing of another text. */
-function claimsOf(bearer: string): Record<string, unknown> {
-  try {
-    const said: unknown = JSON.parse(Buffer.from(bearer.split(".")[1] ?? "", "base64url").toString());
-    return typeof said === "object" && said !== null ? { ...said } : {};
-  } catch {
-    return {};
-  }
+  throw (await import("./explain.ts")).unread(bearer, environment);
 }
 
 /** The CPO client of a ticket; empty for other credentials, whose partner is not remembered. */

@@ -139,27 +139,12 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
       return pages.app.fetch(c.req.raw);
     });
   }
-  app.notFound((c) => refuse(c, notFound(surface, c.req.method, c.req.path)));
+  app.notFound(async (c) => {
+    const known = routesOf(surface.endpoints).map(({ method, path }) => ({ method, paths: pathsOf(surface, path) }));
+    return refuse(c, (await import("./explain.ts")).notFound(known, c.req.method, c.req.path));
+  });
   app.onError((error, c) => refuse(c, new ApiError("internal_error", {}, error)));
   return { fetch: async (request) => app.fetch(request) };
-}
-
-/** What is wrong with a request that no route answers: its method, a slash at the end, or its path. */
-function notFound(surface: Surface, method: string, path: string): ApiError {
-  const slash = path.length > 1 && path.endsWith("/");
-  const asked = slash ? path.slice(0, -1) : path;
-  const same = (route: string) => {
-    const [parts, given] = [route.split("/"), asked.split("/")];
-    return parts.length === given.length && parts.every((part, n) => part.startsWith("{") || part === given[n]);
-  };
-  const methods = routesOf(surface.endpoints).flatMap(({ method, path }) =>
-    pathsOf(surface, path).some(same) ? [method] : [],
-  );
-  if (slash && methods.length > 0)
-    return new ApiError("not_found", { detail: "Leave out the slash at the end of the path." });
-  // a path of the other host has the method
-  if (methods.length === 0 || methods.some((each) => each === method)) return new ApiError("not_found");
-  return new ApiError("not_found", { detail: `This path takes ${methods.join(" and ")}, not ${method}.` });
 }
 
 /** An endpoint and where it is. */
