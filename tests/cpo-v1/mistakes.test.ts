@@ -56,14 +56,8 @@ const MISTAKES: Mistake[] = [
     401,
     /production key/,
   ],
-  [
-    "a partner key on the CPO API",
-    "/v1/accounts",
-    as(() => world.keyA),
-    403,
-    /begins with cpo: is of a CPO client's token/,
-  ],
-  ["a CPO token on the Partner API", "/partner/customers", as(() => token), 403, /partner_api_key of a partner's key/],
+  ["a partner key on the CPO API", "/v1/accounts", as(() => world.keyA), 403, /cpo: needs a CPO client's token/],
+  ["a CPO token on the Partner API", "/partner/customers", as(() => token), 403, /partner a partner's key/],
   ["a wrong secret", "/oauth-token", grant({ client_secret: "x" }), 401, /client_id and client_secret in the body/],
   [
     "scopes with commas",

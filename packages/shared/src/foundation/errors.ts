@@ -75,7 +75,7 @@ const table = {
   unauthorized_client: { status: 400, detail: "This client may not use this grant; ask the operator." },
   invalid_scope: {
     status: 400,
-    detail: "Ask only for scopes that this client was granted, with a space between them; leave scope out for all.",
+    detail: "Ask only for scopes that this client was granted, with a space between them.",
   },
   invalid_grant: {
     status: 400,
@@ -124,7 +124,7 @@ const table = {
     status: 403,
     error: "Insufficient scope",
     detail:
-      "The credential lacks the scope required_scope. A scope that begins with cpo: is of a CPO client's token, partners: and partner_api_key of a partner's key. Ask the operator for a scope that was not granted.",
+      "The credential lacks required_scope: cpo: needs a CPO client's token, partner a partner's key. Else ask the operator.",
     fields: ["required_scope"],
   },
 
@@ -284,7 +284,7 @@ const table = {
   already_settled: {
     status: 409,
     detail:
-      "A month of reject was credited before, or an account of fail was paid before (settled): both stay so. Leave them out, or reset first. Nothing was changed.",
+      "These months of reject and accounts of fail (settled) were settled before. Reset first. Nothing was changed.",
     fields: ["settled"],
   },
   api_key_exists: {

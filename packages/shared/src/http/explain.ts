@@ -5,9 +5,9 @@ import { ApiError } from "#shared/foundation/errors.ts";
 
 /** What is wrong with a request that no route answers: its method, a slash at the end, or its path. */
 export function notFound(
-  known: readonly { method: string; paths: readonly string[] }[],
-  method: string,
-  path: string,
+  routes: readonly { method: string; path: string }[],
+  pathsOf: (path: string) => readonly string[],
+  { method, path }: { method: string; path: string },
 ): ApiError {
   const slash = path.length > 1 && path.endsWith("/");
   const asked = (slash ? path.slice(0, -1) : path).split("/");
@@ -15,7 +15,7 @@ export function notFound(
     const parts = route.split("/");
     return parts.length === asked.length && parts.every((part, n) => part.startsWith("{") || part === asked[n]);
   };
-  const methods = known.flatMap((each) => (each.paths.some(same) ? [each.method] : []));
+  const methods = routes.flatMap((each) => (pathsOf(each.path).some(same) ? [each.method] : []));
   if (slash && methods.length > 0)
     return new ApiError("not_found", { detail: "Leave out the slash at the end of the path." });
   // a path of the other host has the method

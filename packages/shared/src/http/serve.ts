@@ -140,8 +140,11 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
     });
   }
   app.notFound(async (c) => {
-    const known = routesOf(surface.endpoints).map(({ method, path }) => ({ method, paths: pathsOf(surface, path) }));
-    return refuse(c, (await import("./explain.ts")).notFound(known, c.req.method, c.req.path));
+    const { notFound } = await import("./explain.ts");
+    return refuse(
+      c,
+      notFound(routesOf(surface.endpoints), (path) => pathsOf(surface, path), c.req),
+    );
   });
   app.onError((error, c) => refuse(c, new ApiError("internal_error", {}, error)));
   return { fetch: async (request) => app.fetch(request) };
