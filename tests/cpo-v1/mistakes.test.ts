@@ -56,7 +56,7 @@ const MISTAKES: Mistake[] = [
     401,
     /production key/,
   ],
-  ["a partner key on the CPO API", "/v1/accounts", as(() => world.keyA), 403, /cpo: needs a CPO client's token/],
+  ["a partner key on the CPO API", "/v1/accounts", as(() => world.keyA), 403, /cpo: takes a CPO client's token/],
   ["a CPO token on the Partner API", "/partner/customers", as(() => token), 403, /partner a partner's key/],
   ["a wrong secret", "/oauth-token", grant({ client_secret: "x" }), 401, /client_id and client_secret in the body/],
   [
@@ -64,7 +64,7 @@ const MISTAKES: Mistake[] = [
     "/oauth-token",
     grant({ scope: "cpo:accounts:read,cpo:accounts:write" }),
     400,
-    /space between/,
+    /separated by spaces/,
   ],
   ["another method", "/v1/sessions:batch", () => ({ token }), 404, /This path takes POST, not GET\./],
   ["a slash at the end", "/v1/accounts/", () => ({ token }), 404, /Leave out the slash/],

@@ -75,7 +75,7 @@ const table = {
   unauthorized_client: { status: 400, detail: "This client may not use this grant; ask the operator." },
   invalid_scope: {
     status: 400,
-    detail: "Ask only for scopes that this client was granted, with a space between them.",
+    detail: "Ask only for scopes that this client was granted, separated by spaces.",
   },
   invalid_grant: {
     status: 400,
@@ -92,7 +92,7 @@ const table = {
   missing_or_invalid_token: {
     status: 401,
     error: "Missing or invalid API token",
-    detail: "Send Authorization: Bearer with a valid, unexpired credential for this host and path.",
+    detail: "The credential is wrong, revoked, or not for this host and path.",
   },
   invalid_client: {
     status: 401,
@@ -123,8 +123,7 @@ const table = {
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
-    detail:
-      "The credential lacks required_scope: cpo: needs a CPO client's token, partner a partner's key. Else ask the operator.",
+    detail: "The credential lacks required_scope. cpo: takes a CPO client's token, partner a partner's key.",
     fields: ["required_scope"],
   },
 
@@ -283,8 +282,7 @@ const table = {
   },
   already_settled: {
     status: 409,
-    detail:
-      "These months of reject and accounts of fail (settled) were settled before. Reset first. Nothing was changed.",
+    detail: "What settled names stays settled; reset first. Nothing was changed.",
     fields: ["settled"],
   },
   api_key_exists: {

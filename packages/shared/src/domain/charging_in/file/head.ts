@@ -65,7 +65,7 @@ export async function findHead(sheets: readonly OpenSheet[], said: Kind | undefi
       {
         detail:
           rows === 0
-            ? "The body is empty. Send the file itself as the body."
+            ? "The body has no rows at all. Send the file itself as the body."
             : "The file has no rows below its header.",
       },
       "no_rows",
