@@ -282,7 +282,7 @@ const table = {
   },
   already_settled: {
     status: 409,
-    detail: "What settled names stays settled; reset first. Nothing was changed.",
+    detail: "These stay settled; reset first. Nothing was changed.",
     fields: ["settled"],
   },
   api_key_exists: {
