@@ -3037,6 +3037,8 @@ comment on table core.credits is
   'reversed credit is kept. Kept seven years.';
 -- serves: the one credit of a row that is not reversed
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
+-- serves: the customers of a partner's clients whose months the register rejected
+create index credits_rejected on core.credits (partner_id, row_id) where accepted_kwh = 0 and reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
 select private.enable_tenant_policy('core.credits', 'select');
@@ -7215,7 +7217,8 @@ begin
              'catalog_charger_id.', family.model)
     when family.mid_evidence = 'unknown' then
       format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
-    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model. '
+                                    'Search GET /v1/catalog/chargers, or ask the operator to add it.'
     when json_array_length(answer.suggestions) = 0 then
       format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
     else format('No %s model is known by this name. If it is one of the suggestions, choose it by its '
@@ -10397,6 +10400,11 @@ end $$;
 -- The gates of eligibility, computed here and nowhere else. packages/shared/src/values/gates.ts has the same list, and
 -- says what each means.
 
+-- Whether the EAN register, or the operator, says that an EAN is of its address.
+create function private.is_validated(ean_status text) returns boolean
+language sql immutable
+return coalesce(ean_status in ('matched', 'manual'), false);
+
 -- Each gate in the order of the checklist. Besides eligibility it may be needed for a person's own submission, an
 -- approval or a booking.
 create function private.gates(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
@@ -10405,7 +10413,7 @@ language sql immutable
 begin atomic
   values ('mandate_signed',         coalesce(mandate_status = 'signed', false),
           '{submission,approval}'::text[]),
-         ('ean_validated',          coalesce(ean_status in ('matched', 'manual'), false),      '{approval,booking}'),
+         ('ean_validated',          private.is_validated(ean_status),                          '{approval,booking}'),
          ('mid_charger_registered', has_mid_charger,                                           '{approval,booking}'),
          ('iban_present',           has_iban,                                                  '{booking}');
 end;
@@ -11414,7 +11422,7 @@ end $$;
 
 -- The operator on bookings: preview, open, submit, withdraw, list.
 
--- The first day of a quarter written 2026-Q2; its year must have a factor.
+-- The first day of a quarter written 2026-Q2 that has begun; its year must have a factor.
 create function private.read_quarter(value text) returns date
 language plpgsql
 as $$
@@ -11425,6 +11433,7 @@ begin
     quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
   perform private.refuse_if('invalid_quarter', quarter is null or quarter < private.first_delivery_month());
+  perform private.refuse_if('quarter_not_begun', quarter > private.today(), json_build_object('quarter', value));
   perform private.refuse_if('factor_missing',
                             not exists (select from core.ere_factors f
                                         where f.delivery_year = extract(year from quarter)),
@@ -11442,6 +11451,15 @@ as $$
           or private.quarter_name(b.quarter) = named)
 $$;
 
+-- Refuses a booking that there is not; a quarter that has not begun, or cannot be, in the words of read_quarter.
+create function private.refuse_booking(named text) returns void
+language plpgsql
+as $$
+begin
+  perform private.read_quarter(named) where named ~ '^20[0-9]{2}-Q[1-4]$';
+  perform private.refuse('booking_not_found', json_build_object('booking', named));
+end $$;
+
 -- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner
 -- becomes the tenant.
 create function private.booking_named(input jsonb) returns core.bookings
@@ -11454,7 +11472,7 @@ declare
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   perform private.act_as_operator(input);
-  perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
+  perform private.refuse_booking(named) where cardinality(candidates) = 0;
   perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1,
                             json_build_object('booking', named, 'partner', input -> 'partner'));
   perform private.set_tenant((candidates[1]).partner_id);
@@ -11504,11 +11522,8 @@ as $$
 declare
   partner constant uuid := private.chosen_partner(input);
 begin
-  perform private.refuse_if('booking_not_found',
-                            input ? 'booking' and not exists (select
-                                                              from private.bookings_named(input ->> 'booking',
-                                                              partner)),
-    json_build_object('booking', input ->> 'booking'));
+  perform private.refuse_booking(input ->> 'booking')
+    where input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner));
   return (
     select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug,
                                                            b.number desc), '[]'))
@@ -11534,8 +11549,6 @@ declare
 begin
   perform private.act_as_operator(input);
   wanted := private.read_quarter(input ->> 'quarter');
-  perform private.refuse_if('quarter_not_begun', wanted > private.today(),
-                            json_build_object('quarter', input ->> 'quarter'));
   -- whoever has something that could be booked, and whoever has a booking open already
   chosen := array(
     select p.id from core.partners p
@@ -12008,10 +12021,6 @@ declare
   unpayable json;
   payable boolean;
 begin
-  -- names of quarters sort as their days do
-  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
-                            and named > private.quarter_name(private.quarter_of(private.today())),
-    json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   begun := array(
@@ -14467,6 +14476,9 @@ begin
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
     touched := touched || line.batch_id;
+    perform private.refuse_if('payout_failed_before',
+      line.status = 'failed' and input ->> 'reason' is not null and line.failed_reason <> reason,
+      json_build_object('line', named, 'reason', line.failed_reason));
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
     if effect <> 'none' or line.return_asked_by <> login then
@@ -14973,6 +14985,11 @@ end $$;
 
 -- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
 
+-- How far a payment is, as those read it who are paid: released to the bank is approved.
+create function private.payment_status(line text, batch text) returns text
+language sql immutable
+return case when line = 'pending' and batch <> 'prepared' then 'approved' else line end;
+
 create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text,
                payment_reference text,
@@ -14988,7 +15005,7 @@ begin
   -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
     select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
-           case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status
+           private.payment_status(l.status, b.status) as status
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
      where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
@@ -14999,7 +15016,8 @@ begin
     return query
     select p.id, a.id, a.cpo_external_ref, p.amount, line.status, line.reference, line.prepared_at, line.paid_at
       from core.payout_parts p
-      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+          and (client is null or a.client_id = client)
      where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
        and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
      order by p.id limit wanted offset skipped;
@@ -15011,7 +15029,8 @@ begin
     elsif skipped > 0 then
       select count(*) into parts
         from core.payout_parts p
-        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+            and (client is null or a.client_id = client)
        where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
          and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref');
       skipped := skipped - parts;
@@ -15019,7 +15038,8 @@ begin
   end loop;
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
-  'The parts of payments to a partner for a client''s accounts, newest payment first, one more than the limit. '
+  'The parts of payments to a partner for the accounts of a client, or of all its clients if that is null, newest '
+  'payment first, one more than the limit. '
   'Definer, because the payment is the partner''s and its batch the service''s own.';
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json
@@ -18758,7 +18778,8 @@ language sql security definer
 as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'),
                                                                             input); $$;
 comment on function api.replay_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed, types} to {ok, from, to, '
+  'events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -19302,7 +19323,7 @@ begin
 end $$;
 
 -- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given
--- up.
+-- up. types chooses among them.
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
 as $$
@@ -19310,11 +19331,16 @@ declare
   since bigint;
   until bigint;
   again int;
+  -- null: all that it gets
+  wanted constant text[] := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
 begin
   perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
   if (input ->> 'failed')::boolean then
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
-     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null
+       and (wanted is null or exists (
+              select from core.events e
+               where e.partner_id = r.partner_id and e.id = r.event_id and e.type = any (wanted)));
     get diagnostics again = row_count;
     perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
@@ -19327,7 +19353,8 @@ begin
     from core.events e
    where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since
        and e.sequence <= until
-     and (endpoint.types is null or e.type = any (endpoint.types)) and private.is_shown(e, not endpoint.pseudonymous)
+     and (endpoint.types is null or e.type = any (endpoint.types)) and (wanted is null or e.type = any (wanted))
+     and private.is_shown(e, not endpoint.pseudonymous)
   on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
   get diagnostics again = row_count;
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
@@ -20271,7 +20298,8 @@ begin
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
-             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
+             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed,
+             null as ean_validation_status, null::boolean as iban_checksum_ok
         from shown k
         left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
@@ -20289,7 +20317,8 @@ begin
              s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
-             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true,
+             c.ean_validation_status, a.iban_checksum_ok
         from core.accounts a
         left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
         left join core.connection_mandates c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -20319,6 +20348,15 @@ begin
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
+         and (looks_for ->> 'needs' is null or k.source = 'cpo_api' and case looks_for ->> 'needs'
+                when 'signature' then k.mandate_status in ('pending', 'expired')
+                when 'ean' then k.mandate_status is not null and not private.is_validated(k.ean_validation_status)
+                when 'iban' then not k.iban_checksum_ok
+                when 'months' then exists (
+                  select from core.connections n
+                    join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
+                        and d.status = 'rejected'
+                   where n.partner_id = partner.id and n.account_id = k.user_id and n.status = 'active') end)
          and (looks_for ->> 'text' is null or k.source = 'cpo_api'
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
@@ -20354,8 +20392,8 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first that match {text, city, is_active, source, charger, registration, '
-  'mail} of these people and accounts of its clients, to {found, customers}; found counts all that match. An account '
-  'has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
+  'mail, needs} of these people and accounts of its clients, to {found, customers}; found counts all that match. An '
+  'account has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
   'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
   'partner itself uploaded or invited.';
 
@@ -20632,31 +20670,48 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot.
+-- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
+-- of the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with counted as (
-    select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
-      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric,
-          ere_credits numeric)
-  ), delivered as (
-    select d.period, round(sum(d.total_kwh), 2) as kwh,
-        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+  with kind as (
+    select k.of_clients, k.name from (values (false, 'customers'), (true, 'accounts')) k (of_clients, name)
+     -- nobody is shown the people's tenant as accounts
+     where not k.of_clients or tenant <> private.people_tenant()
+  ), counted as (
+    select k.of_clients, to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
+      from kind k
+     cross join json_to_recordset(private.count_dashboard(tenant, k.of_clients) -> 'months') as m (month text,
+         kwh numeric, ere_credits numeric)
+  ), holder as (
+    select false as of_clients, a.partner_id, a.id, k.attached_month
       from core.attributions k
       join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
-      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+     where k.partner_id = tenant
+    union all
+    select true, a.partner_id, a.id, '-infinity' from core.accounts a
+     where a.partner_id = tenant and tenant <> private.people_tenant()
+  ), delivered as (
+    select k.of_clients, d.period, round(sum(d.total_kwh), 2) as kwh,
+        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+      from holder k
+      join core.connections c on c.partner_id = k.partner_id and c.account_id = k.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
           and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
           and m.period = d.period
-     where k.partner_id = tenant and (d.status = 'staged' or d.locked)
-     group by d.period
+     where d.status = 'staged' or d.locked
+     group by k.of_clients, d.period
   )
-  select 'dashboards show what customers delivered', coalesce(sum(d.kwh), 0), coalesce(sum(c.kwh), 0),
-         count(*) filter (where k.is_wrong), min(to_char(period, '"month "YYYY-MM')) filter (where k.is_wrong)
-    from delivered d full join counted c using (period)
-   cross join lateral (select (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong) k
+  select format('dashboards show what %s delivered', k.name), coalesce(sum(r.expected), 0), coalesce(sum(r.found), 0),
+         count(*) filter (where r.is_wrong), min(to_char(r.period, '"month "YYYY-MM')) filter (where r.is_wrong)
+    from kind k
+    left join (
+      select of_clients, period, d.kwh as expected, c.kwh as found,
+             (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong
+        from delivered d full join counted c using (of_clients, period)) r using (of_clients)
+   group by k.of_clients, k.name order by k.of_clients
 $$;
 
 -- supabase/schemas/pages/partner/figures.sql
@@ -20809,6 +20864,14 @@ as $$
     'webhooks', private.webhooks_counted(client.id))
 $$;
 
+-- What an account of a client is called: by its client, or by who signs.
+create function private.account_name(account core.accounts) returns text
+language sql stable
+as $$
+  select coalesce(account.display_name, account.company ->> 'name', (
+    select s.full_name from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id))
+$$;
+
 create function api.read_portal_clients(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -20840,7 +20903,7 @@ begin
    where a.partner_id = private.partner_id() and a.id = private.as_uuid(query ->> 'after') and a.owner_id = client.id;
   return (
     with page as (
-      select a.*, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
+      select a.*, a as account, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
         from core.accounts a
        where a.partner_id = private.partner_id() and a.owner_id = client.id
          and (last.id is null or (a.created_at, a.id) < (last.created_at, last.id))
@@ -20854,12 +20917,11 @@ begin
         select coalesce(json_agg(private.webhook_json(e) || jsonb_build_object(
                  'attempts', private.newest_attempts(e, 3)) order by e.created_at, e.id), '[]')
           from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id),
+      'parked', private.parked_names(client.id, 20),
       'accounts', (
         select coalesce(json_agg(json_build_object(
                  'account_id', p.id, 'reference', p.cpo_external_ref,
-                 'name', coalesce(p.display_name, p.company ->> 'name', (
-                   select s.full_name from core.signatories s
-                    where s.partner_id = p.partner_id and s.account_id = p.id)),
+                 'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
@@ -20877,9 +20939,9 @@ begin
 end $$;
 comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
-  'accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts. accounts: '
-  '[{account_id, reference, name, created_at, checklist, ere_eligible, latest: {period, total_kwh} | null}]. Send '
-  'after for the next page; null at the end.';
+  'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
+  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, latest: '
+  '{period, total_kwh} | null}]. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21067,6 +21129,17 @@ begin
     people := case when cardinality(people) <= most then people end;
     accounts := case when cardinality(accounts) <= most then accounts end;
   end if;
+  -- what an index finds is found among all accounts, if few need it
+  accounts := coalesce(accounts, case
+    when looks_for ->> 'needs' = 'iban' then array(
+      select a.id from core.accounts a
+       where a.partner_id = customer_candidates.partner and not a.iban_checksum_ok limit most + 1)
+    when looks_for ->> 'needs' = 'months' then (
+      select r.accounts from private.accounts_rejected(customer_candidates.partner) r where r.whole)
+    when looks_for ->> 'mail' = 'failed' then array(
+      select s.account_id from core.signatories s
+       where s.partner_id = customer_candidates.partner and s.mail_failed_at is not null limit most + 1) end);
+  accounts := case when cardinality(accounts) <= most then accounts end;
   return array(
     select k.id from (
       (select a.user_id as id, a.created_at from core.attributions a
@@ -21091,8 +21164,8 @@ begin
      order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by, needs, mail}: people '
+  'that it brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
   'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
   'is found by what.';
 
@@ -21158,24 +21231,42 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'registration, by, needs}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
   'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. '
   'by is brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid
+-- and whether the IBAN can be right, its position as GET /v1/ere-positions has it, and the newest 24 months with the
 -- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
-language sql stable
+language plpgsql stable
 as $$
+declare
+  -- a constant: else the positions of all accounts are made, for one
+  years constant int[] := array(select f.delivery_year from core.figures f
+                                 where f.partner_id = portal_account.partner order by f.delivery_year desc);
+begin
+  return (
   select json_build_object(
            'client', json_build_object('id', c.id, 'name', c.name), 'checklist', g.checklist,
+           'connections', (
+             select coalesce(json_agg(json_build_object(
+                      'ean_code', n.ean_code, 'ean_validation_status', n.ean_validation_status) order by n.created_at,
+                      n.id), '[]')
+               from core.connections n
+              where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
+           'payout_handler', g.payout_handler,
+           'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
+                                 where a.partner_id = g.partner_id and a.id = g.account_id),
+           'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
-                      'file', u.file_name, 'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
+                      'file', u.file_name, 'upload_id', v.upload_id,
+                      'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
                       order by d.period desc, d.connection_id), '[]')
                from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
                        from (select n.*, count(*) over () as connections from core.connections n
@@ -21187,8 +21278,10 @@ as $$
               where d.place <= 24))
     from core.account_gates g
     join private.cpo_clients() c on c.id = g.client_id
-   where g.partner_id = portal_account.partner and g.account_id = portal_account.account
-$$;
+    join private.positions(years) p on p.partner_id = portal_account.partner
+        and p.account_id = portal_account.account
+   where g.partner_id = portal_account.partner and g.account_id = portal_account.account);
+end $$;
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -21635,7 +21728,59 @@ comment on function api.invite_import(jsonb, jsonb) is
 
 -- supabase/schemas/pages/partner/portal_payouts.sql
 
--- What a partner earned, in its portal.
+-- What a partner earned, and what it was paid, in its portal.
+
+create function private.partner_payments(partner uuid, size int) returns json
+language sql stable security definer
+as $$
+  with own as (
+    -- a payment may be for a hundred thousand accounts: only the partner's own parts are read
+    select p.line_id, sum(p.amount) filter (where p.kind = 'partner') as share,
+           sum(p.amount) filter (where p.kind = 'vat') as vat
+      from core.payout_parts p
+     where p.ledger_partner_id = any (array[partner, private.people_tenant()]) and p.payee_id = partner
+         and p.kind in ('partner', 'vat')
+     group by p.line_id
+  )
+  select coalesce(json_agg(json_build_object(
+           'payment_reference', replace(l.id::text, '-', ''), 'status', private.payment_status(l.status, b.status),
+           'created_at', private.iso(b.prepared_at), 'paid_at', private.iso(l.paid_at), 'amount_eur', l.amount,
+           'share_eur', coalesce(o.share, 0), 'vat_eur', coalesce(o.vat, 0),
+           'customers_eur', l.amount - coalesce(o.share, 0) - coalesce(o.vat, 0)) order by l.arrival desc), '[]')
+    from (select * from core.payout_lines l
+           where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+           order by l.arrival desc limit size) l
+    join core.payout_batches b on b.id = l.batch_id
+    left join own o on o.line_id = l.id
+$$;
+comment on function private.partner_payments(uuid, int) is
+  'The newest payments to a partner: [{payment_reference, status, created_at, paid_at, amount_eur, share_eur, vat_eur, '
+  'customers_eur}]. customers_eur is what GET /v1/settlements lists by customer. Definer, because a batch is the '
+  'service''s own.';
+
+create function api.read_portal_settlements(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    with page as (
+      select * from private.settlements(private.partner_id(), null, query) with ordinality
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'settlements', (select coalesce(json_agg(json_build_object(
+           'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
+           'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
+           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
+         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
+        where p.ordinality <= (query ->> 'limit')::int),
+      'has_more', (select count(*) from page) > (query ->> 'limit')::int));
+end $$;
+comment on function api.read_portal_settlements(jsonb, jsonb) is
+  'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
+  '{who, settlements, has_more}, each settlement with the name of the customer.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -21646,6 +21791,7 @@ begin
     select json_build_object(
       'who', private.portal_who(),
       'payouts', private.partner_payouts(p.id),
+      'payments', private.partner_payments(p.id, 20),
       'invoices', private.partner_invoices(),
       'fee_pct', p.default_fee_pct,
       'share_pct', p.partner_share_pct,
@@ -21656,8 +21802,9 @@ begin
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_payouts(jsonb) is
-  'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, '
-  'payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
+  'What a partner earned: {who, payouts, payments, invoices, fee_pct, share_pct, iban_last4, iban_held_until, '
+  'invoices_need}, payouts as GET /partner/payouts, payments as private.partner_payments, invoices as GET '
+  '/partner/invoices, invoices_need as private.why_no_invoice.';
 
 -- supabase/schemas/pages/partner/portal_settings.sql
 
@@ -21780,11 +21927,15 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'signed_in_recently', private.signed_in_recently(),
-    'webhooks', private.own_webhooks());
+    'webhooks', private.own_webhooks(),
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'id', c.id, 'name', c.name, 'webhooks', private.webhooks_counted(c.id)) order by c.created_at,
+                         c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null));
 end $$;
 comment on function api.read_portal_webhooks(jsonb) is
-  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest '
-  'first.';
+  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks, clients: [{id, '
+  'name, webhooks}]}, the oldest first. clients have webhooks of their own, as private.webhooks_counted.';
 
 create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -21839,6 +21990,26 @@ as $$
                d.id desc limit private.drafts_examined()) d
 $$;
 
+-- Accounts of a partner's clients with a month that the register rejected and nobody delivered again. whole is false
+-- where 3,000 months are not all of them.
+create function private.accounts_rejected(partner uuid, out accounts uuid[], out whole boolean)
+language sql stable
+as $$
+  with found as (
+    select r.connection_id
+      from core.credits c
+      join core.booking_rows r on r.partner_id = c.partner_id and r.id = c.row_id
+      join core.delivered_months d on d.partner_id = r.partner_id and d.connection_id = r.connection_id
+          and d.period = r.period and d.status = 'rejected'
+     where c.partner_id = accounts_rejected.partner and c.accepted_kwh = 0 and c.reversed_at is null
+     limit 3000
+  )
+  select array(select distinct n.account_id from found f
+                 join core.connections n on n.partner_id = accounts_rejected.partner and n.id = f.connection_id
+                     and n.status = 'active'),
+         (select count(*) < 3000 from found)
+$$;
+
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language plpgsql stable security definer
 as $$
@@ -21864,6 +22035,9 @@ begin
            or n.is_account and exists (
            select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
               and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where c.mandate_status in ('pending', 'expired')) as unsigned,
+         count(*) filter (where c.mandate_status is not null
+                          and not private.is_validated(c.ean_validation_status)) as ean,
          count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
@@ -21876,11 +22050,18 @@ begin
       union all
       select h.id, h.mid_eligible, h.created_at from core.chargers h
        where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
-      order by created_at desc, id limit 1) h on true;
+      order by created_at desc, id limit 1) h on true
+    -- the connection that the list shows
+    left join lateral (
+      select m.mandate_status, m.ean_validation_status from core.connection_mandates m
+       where n.is_account and m.partner_id = partner.id and m.account_id = n.id and m.status = 'active'
+       order by m.mandate_status = 'signed' desc, m.created_at, m.connection_id limit 1) c on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
-    'mail', needs.mail,
+    'mail', needs.mail, 'unsigned', needs.unsigned, 'ean', needs.ean,
+    'months_rejected', (select json_build_object('customers', cardinality(r.accounts), 'at_least', not r.whole)
+                          from private.accounts_rejected(partner.id) r),
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -21888,9 +22069,10 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. Accounts of its clients are among them. all: there are no others. mail leaves the '
-  'accounts out, because an index counts them. Definer, because people own what they have in the people''s tenant. '
-  'It discloses counts.';
+  'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
+  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
+  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -21910,6 +22092,17 @@ comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
 
+-- Whether the last payment to a partner failed: the reason of the bank and what it bars, null if it did not fail.
+create function private.payment_failed(partner uuid) returns json
+language sql stable
+as $$
+  select case when l.status = 'failed' and l.released_at is null
+              then json_build_object('reason', l.failed_reason, 'effect', l.failed_effect) end
+    from core.payout_lines l
+   where l.partner_id = payment_failed.partner and l.payee_id = payment_failed.partner and l.status <> 'cancelled'
+   order by l.arrival desc limit 1
+$$;
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -21921,6 +22114,26 @@ $$;
 comment on function private.partner_coming(uuid) is
   'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
   'what people own is in the people''s tenant.';
+
+-- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
+-- are charging sessions that wait for their charger, up to 1,001.
+create function private.clients_in_need() returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name, 'failing', w.failing,
+                                             'disabled', w.disabled, 'parked', p.parked) order by c.created_at, c.id),
+                  '[]')
+    from private.cpo_clients() c
+   cross join lateral (
+     select count(*) filter (where e.status = 'disabled') as disabled,
+            count(*) filter (where e.status = 'enabled' and e.failing_since is not null) as failing
+       from core.webhook_endpoints e where e.partner_id = c.partner_id and e.owner_id = c.id) w
+   cross join lateral (
+     select count(*) as parked
+       from (select from core.parked_charging g
+              where g.partner_id = c.partner_id and g.owner_id = c.id limit 1001) g) p
+   where c.disabled_at is null and w.failing + w.disabled + p.parked > 0
+$$;
 
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
@@ -21959,9 +22172,12 @@ begin
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
-      'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
-      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
-                      and s.mail_failed_at is not null),
+      'payment_failed', private.payment_failed(partner.id),
+      'clients', private.clients_in_need(),
+      'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
+                                            and not a.iban_checksum_ok limit 1001) a),
+      'mail_failed', (select count(*) from (select from core.signatories s where s.partner_id = partner.id
+                                             and s.mail_failed_at is not null limit 1001) s),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -21973,9 +22189,10 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
-  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
-  'mail_failed: those of them whom mail does not reach.';
+  'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
+  'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
+  'whom mail does not reach, up to 1,001.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -25323,6 +25540,22 @@ end $$;
 comment on function api.get_charging_session(jsonb, jsonb) is
   'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
 
+-- The names of chargers that a client's parked sessions wait for, the most frequent of its 10,000 newest sessions:
+-- [{kind, value, sessions}].
+create function private.parked_names(client uuid, most int) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object(
+           'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions)
+           order by g.sessions desc, g.name), '[]')
+    from (select n.name, count(*) as sessions
+            from (select p.names from core.parked_charging p
+                   where p.partner_id = private.partner_id() and p.owner_id = client
+                   order by p.received_at desc, p.id desc limit 10000) w
+           cross join unnest(w.names) n (name)
+           group by n.name order by 2 desc, 1 limit most) g
+$$;
+
 create function api.list_parked_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -25338,10 +25571,6 @@ begin
        order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
     ), shown as (
       select * from page order by received_at desc, id desc limit page_limit
-    ), newest as (
-      select p.names, p.received_at from core.parked_charging p
-       where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
-       order by p.received_at desc, p.id desc limit 10000
     )
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
@@ -25354,11 +25583,7 @@ begin
         'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
         'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
         'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
-      'names', (select coalesce(json_agg(json_build_object(
-                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
-                      g.sessions) order by g.sessions desc, g.name), '[]')
-                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name)
-                        group by n.name order by 2 desc, 1 limit 100) g),
+      'names', private.parked_names(private.client_id(), 100),
       'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more',
           (select count(*) from page) > page_limit)
       from shown s);
@@ -31546,6 +31771,26 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
+-- What a call asked for that was settled before and stays so: months to reject of which none is, and accounts that were
+-- paid and whose payment never failed.
+create function private.settled_before(partner uuid, accounts uuid[], rejected date[], failing uuid[]) returns text[]
+language sql stable
+as $$
+  select array(
+    select to_char(m.period, 'YYYY-MM')
+      from unnest(rejected) m (period)
+      join core.connections c on c.partner_id in (partner, private.people_tenant()) and c.account_id = any (accounts)
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period = m.period
+     group by m.period having bool_or(d.locked) and not bool_or(d.status = 'rejected') order by 1)
+    || array(
+    select f.account::text
+      from unnest(failing) f (account)
+      join core.payout_parts p on p.ledger_partner_id in (partner, private.people_tenant()) and p.payee_id = f.account
+          and p.kind = 'customer'
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     group by f.account having bool_or(l.status = 'paid') and not bool_or(l.status = 'failed') order by 1)
+$$;
+
 create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
                                          failing uuid[]) returns json
 language plpgsql security definer
@@ -31590,12 +31835,13 @@ begin
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
-                                failed))::json;
+                                failed, 'before', private.settled_before(partner, people || accounts, rejected,
+                                                                         failing)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
-  'because people are in the people''s tenant, and only the operator books.';
+  'because people are in the people''s tenant, and only the operator books. before is private.settled_before.';
 
 create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
 language plpgsql stable security definer
@@ -31620,15 +31866,19 @@ as $$
 declare
   named   constant text := input ->> 'quarter';
   failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
+  quarter constant date := make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('nothing_to_settle', quarter > private.today(), json_build_object(
+    'left_out', '[]'::json, 'detail', named || ' has not begun: nothing is delivered for it yet.'));
   perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric,
+    private.partner_id(), quarter, (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
         failing);
+  perform private.refuse_if('already_settled', settled ->> 'before' <> '[]',
+                            json_build_object('settled', settled -> 'before'));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

@@ -136,12 +136,13 @@ describe("§4.2 what needs a partner's attention", () => {
       ["Bij 1 klant heeft de nieuwste laadpaal geen MID-meter", "/customers?charger=without_mid"],
       ["1 webhook staat uit", expect.stringContaining("/settings")],
       ["1 webhook geeft fouten", expect.stringContaining("/settings")],
+      ["Bij 1 klant uit uw software wacht de machtiging op een handtekening", "/customers?needs=signature"],
       ["Bij 1 klant uit uw software kwam onze mail niet aan", "/customers?by=api&mail=failed"],
       [expect.stringMatching(/^U kunt in deze 30 dagen nog 4\d van 1\.000 klanten aanmelden$/), "/import"],
     ]);
     const settings = (await ask(portal(world, "/settings"))).text;
     expect(settings, "the same as the first page says").toMatch(/1 aan, 1 uit[\s\S]{0,300}geeft fouten/);
-    for (const [words, href = ""] of [...shown.slice(0, 8), ...shown.slice(10, 11)]) {
+    for (const [words, href = ""] of [...shown.slice(0, 8), ...shown.slice(10, 12)]) {
       const { status, text } = await ask(portal(world, href));
       const rows = [...text.matchAll(/<th scope="row"|href="[^"]*\/customers\/[-_0-9a-z]{36}/g)].length;
       expect([href, status, rows]).toEqual([href, 200, Number(/\d+/.exec(words ?? "")?.[0])]);

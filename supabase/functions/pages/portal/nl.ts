@@ -72,8 +72,22 @@ export const nl = {
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
       invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",
+      grave: "ernstig",
+      payment_failed: "Onze laatste betaling aan u is mislukt. Controleer uw rekeningnummer",
+      payment_again:
+        "Onze laatste betaling aan u is mislukt. Wij betalen het bedrag opnieuw, bij de volgende uitbetaling",
       iban_wrong: (count: string, one: boolean) =>
-        `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen. U ziet ze in GET /v1/accounts, bij iban_checksum_ok`,
+        `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen`,
+      months_rejected: (count: string, one: boolean) =>
+        `Van ${count} ${one ? "klant" : "klanten"} uit uw software is een maand afgewezen. Lever die opnieuw`,
+      unsigned: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software wacht de machtiging op een handtekening`,
+      account_ean: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software is de aansluiting (EAN) niet gevalideerd`,
+      /** Of an API client, by its name. */
+      of_client: (client: string, what: string) => `${client}: ${what}`,
+      parked: (count: string, one: boolean) =>
+        `${count} ${one ? "laadbeurt wacht" : "laadbeurten wachten"} op een laadpaal die wij niet kennen`,
       no_account: "Er is nog geen rekening waarop wij u kunnen betalen",
       cap: (left: string, cap: string) => `U kunt in deze 30 dagen nog ${left} van ${cap} klanten aanmelden`,
       newest_drafts: (count: string) => `Geteld onder uw nieuwste ${count} aanmeldingen.`,

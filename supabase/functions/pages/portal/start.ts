@@ -252,16 +252,47 @@ ${tiles([
 <p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p></section>`;
 }
 
+/** Up to how many the attention list counts. */
+const COUNTED = 1000;
+
 /** Each thing with where it is dealt with; that there is nothing is said too. */
 function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boolean): Html {
   const words = WORDS[frame.locale].start;
-  const { drafts, customers, webhooks, invoices_need } = attention;
+  const { drafts, customers, webhooks, clients, payment_failed, invoices_need } = attention;
   const count = (value: number) => inNumbers(frame, value);
   // the accounts of its clients are in the list too, and counted on their own
   const brought = has_accounts ? { by: "brought" } : {};
-  const counted = (value: number, text: (count: string, one: boolean) => string, page: string, query = {}) =>
-    value === 0 ? [] : [{ text: text(count(value), value === 1), href: frame.to(page, query) }];
-  const lines = [
+  const grave = chip("stopped", words.attention.grave);
+  const counted = (
+    value: number,
+    text: (count: string, one: boolean) => string,
+    page: string,
+    query = {},
+    { at_least = value > COUNTED, ...more }: { at_least?: boolean; chip?: Html } = {},
+  ) => {
+    if (value === 0) return [];
+    const all = at_least ? words.period.at_least(count(Math.min(value, COUNTED))) : count(value);
+    return [{ text: text(all, value === 1), href: frame.to(page, query), ...more }];
+  };
+  const lines: { text: string; href: string; chip?: Html }[] = [
+    // what keeps money back stands first
+    ...(payment_failed
+      ? [
+          {
+            text: payment_failed.effect === "none" ? words.attention.payment_again : words.attention.payment_failed,
+            href: frame.to(payment_failed.effect === "none" ? "/payouts" : "/settings/account"),
+            chip: grave,
+          },
+        ]
+      : []),
+    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/customers", { needs: "iban" }, { chip: grave }),
+    ...counted(
+      customers?.months_rejected.customers ?? 0,
+      words.attention.months_rejected,
+      "/customers",
+      { needs: "months" },
+      { at_least: customers?.months_rejected.at_least ?? false, chip: grave },
+    ),
     ...counted(drafts.conflict, words.attention.conflict, "/drafts", { needs: "conflict" }),
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
@@ -278,7 +309,20 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
-    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
+    ...clients.flatMap(({ id, name, disabled, failing, parked }) => {
+      const page = `/settings/clients/${id}`;
+      const { of_client } = words.attention;
+      return [
+        ...counted(disabled, (all, one) => of_client(name, words.attention.disabled(all, one)), page),
+        ...counted(failing, (all, one) => of_client(name, words.attention.failing(all, one)), page),
+        ...counted(parked, (all, one) => of_client(name, words.attention.parked(all, one)), page).map((line) => ({
+          ...line,
+          href: `${line.href}#parked`,
+        })),
+      ];
+    }),
+    ...counted(customers?.unsigned ?? 0, words.attention.unsigned, "/customers", { needs: "signature" }),
+    ...counted(customers?.ean ?? 0, words.attention.account_ean, "/customers", { needs: "ean" }),
     ...counted(attention.mail_failed, words.attention.account_mail, "/customers", { by: "api", mail: "failed" }),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
     ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
@@ -291,7 +335,7 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     ...(customers === null || customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
   return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
-${lines.length === 0 ? (customers ? html`<p>${chip("done", words.attention.nothing)}</p>` : html`<p class="quiet">${words.counting}</p>`) : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}
+${lines.length === 0 ? (customers ? html`<p>${chip("done", words.attention.nothing)}</p>` : html`<p class="quiet">${words.counting}</p>`) : rowList(lines.map(({ text, ...line }) => ({ ...line, what: text, as: words.attention.look })))}
 ${partly.map((line) => html`<p class="quiet">${line}</p>`)}</section>`;
 }
 

@@ -14,7 +14,7 @@ import { rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Customer, Customers } from "./model.ts";
-import { BY, CHARGERS, type CustomerQuery, MAIL, REGISTRATIONS, SOURCES } from "./query.ts";
+import { BY, CHARGERS, type CustomerQuery, MAIL, NEEDS, REGISTRATIONS, SOURCES } from "./query.ts";
 
 /** The months that may be chosen: a customer stays for years. */
 const MONTHS = 60;
@@ -107,6 +107,7 @@ ${choice("active", words.mandate, named(["yes", "no"] as const, words.mandates))
 ${choice("charger", words.charger, named(CHARGERS, words.chargers))}
 ${choice("mail", words.mail, named(MAIL, words.mails))}
 ${choice("registration", words.registration, named(REGISTRATIONS, words.registrations))}
+${kinds.api ? choice("needs", words.need, named(NEEDS, words.needs)) : ""}
 ${choice("source", words.source, named(SOURCES, words.sources))}
 ${choice("month", words.month, monthsOf(frame, asked.month, now))}
 </div>`,

@@ -12,11 +12,11 @@ import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
-import type { Invoice, Payout, Payouts } from "./model.ts";
+import type { Invoice, Payment, Payout, Payouts } from "./model.ts";
 
 /** What a partner earned by quarter, what was paid of it and when, its invoices, and how it is reckoned. */
 export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
-  const { who, payouts, invoices, fee_pct, share_pct } = shown;
+  const { who, payouts, payments, invoices, fee_pct, share_pct } = shown;
   const words = WORDS[frame.locale].payouts;
   return portalPage(frame, "/payouts", who, {
     title: words.title,
@@ -25,13 +25,15 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
 ${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
 ${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
+${payments.length === 0 ? "" : paymentTable(frame, payments)}
 <div class="beside"><section><h2>${words.invoices}</h2>
 ${
   invoices.length === 0
     ? empty("pdf", words.no_invoices)
     : html`${invoiceRows(frame, invoices)}
 <p class="quiet">${words.invoices_are(invoices.length)}</p>`
-}</section>
+}
+${payments.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}</section>
 <section><h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
@@ -92,7 +94,35 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
   );
 }
 
-const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
+export const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
+
+/** Payments to the partner, each with what is in it. What its customers get from it is listed by customer. */
+function paymentTable(frame: PortalFrame, payments: readonly Payment[]): Html {
+  const { payments: words, short, status, yours, vat } = WORDS[frame.locale].payouts;
+  const euro = (amount: number) => inEuro(amount, frame.locale);
+  return html`<h2 id="payments">${words.title}</h2>
+<p>${words.what}</p>
+${table(
+  words.title,
+  [
+    { name: words.prepared },
+    { name: status, text: true },
+    ...[words.amount, yours, vat, words.customers].map((name) => ({ name })),
+  ],
+  payments.map((each) => [
+    longDate(each.created_at, frame.words),
+    html`${chip(STATES[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longDate(each.paid_at, frame.words)}</small>` : ""}`,
+    euro(each.amount_eur),
+    euro(each.share_eur),
+    euro(each.vat_eur),
+    each.customers_eur === 0
+      ? null
+      : html`<a class="link" href="${frame.to("/payouts/settlements", { payment: each.payment_reference })}">${euro(each.customers_eur)}</a>`,
+  ]),
+  { blocks: true },
+)}
+<p class="save"><a class="link" href="${frame.to("/payouts/settlements")}">${words.by_customer}</a></p>`;
+}
 
 /** Invoices as rows that open the document. */
 function invoiceRows(frame: PortalFrame, invoices: readonly Invoice[]): Html {

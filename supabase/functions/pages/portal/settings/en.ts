@@ -173,6 +173,12 @@ export const settings: SettingsWords = {
     ask: "Do you need another scope? Then mail us the client_id and the scope.",
     webhooks: "Webhooks",
     no_webhooks: "This client has no webhook.",
+    parked: {
+      title: "Charging sessions that wait for a charger",
+      what: "We know no charger of this name. Have your software give the name to a charger, by POST /v1/chargers or POST /v1/chargers:update. Then the sessions count. You see the most frequent names.",
+      name: "Name of the charger",
+      sessions: "Sessions",
+    },
     no_attempts: "Nothing was sent in the last 30 days.",
     table: "Customers",
     no_accounts: "This client has not delivered a customer yet.",
@@ -205,6 +211,9 @@ export const settings: SettingsWords = {
     title: "Webhooks",
     what: "A webhook tells your own software at once what happens to your customers. We send it to an address of yours, signed with a secret. There are no names, addresses or account numbers in it.",
     none: "You have no webhook yet.",
+    of_clients: "Webhooks of your API clients",
+    of_clients_what:
+      "An API client manages its own webhooks, by /v1/webhooks. The page of the client shows where they go, and whether they arrive.",
     add: "Add a webhook",
     url: "Address",
     url_hint: "Begins with https://. Ten addresses at most.",

@@ -172,6 +172,12 @@ export const settings = {
     ask: "Hebt u een andere scope nodig? Mail ons dan de client_id en de scope.",
     webhooks: "Webhooks",
     no_webhooks: "Deze client heeft geen webhook.",
+    parked: {
+      title: "Laadbeurten die wachten op een laadpaal",
+      what: "Wij kennen geen laadpaal met deze naam. Laat uw software de naam aan een laadpaal geven, met POST /v1/chargers of POST /v1/chargers:update. Dan tellen de laadbeurten mee. U ziet de namen die het meest voorkomen.",
+      name: "Naam van de laadpaal",
+      sessions: "Laadbeurten",
+    },
     no_attempts: "De laatste 30 dagen is niets verstuurd.",
     table: "Klanten",
     no_accounts: "Deze client heeft nog geen klanten aangeleverd.",
@@ -204,6 +210,9 @@ export const settings = {
     title: "Webhooks",
     what: "Met een webhook hoort uw eigen software meteen wat er met uw klanten gebeurt. Wij sturen het naar een adres van u, ondertekend met een geheim. Er staan geen namen, adressen of rekeningnummers in.",
     none: "U heeft nog geen webhook.",
+    of_clients: "Webhooks van uw API-clients",
+    of_clients_what:
+      "Een API-client beheert zijn eigen webhooks, met /v1/webhooks. Bij de client ziet u waar die heen gaan, en of ze aankomen.",
     add: "Voeg een webhook toe",
     url: "Adres",
     url_hint: "Begint met https://. Hoogstens tien adressen.",

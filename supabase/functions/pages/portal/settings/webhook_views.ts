@@ -11,7 +11,7 @@ import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
-import type { Attempt, LoggedEvent, OneWebhook, Webhook, Webhooks } from "../model.ts";
+import type { Attempt, Client, LoggedEvent, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
@@ -32,7 +32,7 @@ const named = (words: Readonly<Record<string, string>>, key: string) => words[ke
 /** Every endpoint, and a form for one more. */
 export function webhooksPage(frame: PortalFrame, shown: Webhooks, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
-  const { who, webhooks } = shown;
+  const { who, webhooks, clients } = shown;
   return settingPage(frame, who, {
     title: words.title,
     errors,
@@ -49,6 +49,20 @@ ${
           chip: chipOf(frame, webhook),
         })),
       )
+}
+${
+  clients.length === 0
+    ? ""
+    : html`<h2 id="clients">${words.of_clients}</h2>
+<p>${words.of_clients_what}</p>
+${rowList(
+  clients.map(({ id, name, webhooks: counts }) => ({
+    href: `${frame.to(`/settings/clients/${id}`)}#webhooks`,
+    what: name,
+    when: WORDS[frame.locale].settings.overview.webhooks_are(counts.enabled, counts.disabled),
+    chip: webhookChip(frame, counts),
+  })),
+)}`
 }
 <h2>${words.add}</h2>
 ${codeFirst(frame, shown)}${addForm(frame, { typed, errors })}`,
@@ -144,6 +158,14 @@ function chipOf({ locale }: PortalFrame, { status, failing_since }: Webhook): Ht
   const words = WORDS[locale].settings.overview;
   if (status === "disabled") return chip("stopped", words.off);
   return failing_since ? chip("stopped", words.failing) : chip("done", words.done);
+}
+
+/** How the webhooks of a log stand together; nothing where there are none. */
+export function webhookChip({ locale }: PortalFrame, { enabled, disabled, failing }: Client["webhooks"]): Html | null {
+  const words = WORDS[locale].settings.overview;
+  if (failing > 0) return chip("stopped", words.failing);
+  if (disabled > 0) return chip("stopped", words.off);
+  return enabled > 0 ? chip("done", words.done) : null;
 }
 
 /** Why an attempt failed. */
