@@ -6,6 +6,7 @@ import { chart } from "../kit/parts/chart.ts";
 import { figure, figures } from "../kit/parts/figure.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Account, Earned, Overview, Unsold } from "./model.ts";
+import { nextPayout } from "./next_payout.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -114,6 +115,7 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   return html`<div class="money">
 ${large}
 ${takenBack(frame, paid.debts)}
+${nextPayout(frame, overview)}
 ${figures([
   paid.all_eur > 0 || !toCome
     ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }
@@ -129,7 +131,7 @@ ${computed(frame, overview)}
 </div>`;
 }
 
-/** What was charged this month beside the month before; nothing where both are without. */
+/** What was charged this month so far, beside the whole month before; nothing where both are without. */
 function thisMonth(frame: MijnFrame, { month, month_kwh, month_before_kwh }: Overview) {
   if (month_kwh + month_before_kwh === 0) return [];
   const words = WORDS[frame.locale].overview;
