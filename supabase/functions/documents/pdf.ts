@@ -356,7 +356,8 @@ class Writer {
       color = TEXT,
       advance = true,
     }: {
-      x?: number /** Where each line ends, instead. */;
+      x?: number;
+      /** Where each line ends, instead of where it begins. */
       right?: number;
       size?: number;
       color?: string;
