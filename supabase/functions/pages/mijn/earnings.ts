@@ -103,7 +103,7 @@ ${rowList(overviews.map(({ account_id, year }) => ({ href: frame.to(`/overview/$
 function shownEuro({ locale }: MijnFrame, quarters: readonly Earned[]): string | null {
   const { paid, waits, estimated } = partsOf(quarters);
   const total = sum([paid, waits, estimated]);
-  return total > 0 ? `${estimated > 0 ? "± " : ""}${inEuro(total, locale)}` : null;
+  return total > 0 ? `${estimated > 0 ? "±\u00a0" : ""}${inEuro(total, locale)}` : null;
 }
 
 /** One large figure, what the kWh of the year bring; then how much of it is paid, still to be paid and estimated. */

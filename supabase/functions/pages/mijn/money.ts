@@ -6,7 +6,6 @@ import { chart } from "../kit/parts/chart.ts";
 import { figure, figures } from "../kit/parts/figure.ts";
 import { inNumbers, table } from "../kit/signed_in_views.ts";
 import type { Account, Earned, Overview, Unsold } from "./model.ts";
-import { nextPayout } from "./next_payout.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -69,8 +68,8 @@ export function toComeOf({ quarters, paid }: Pick<Overview, "quarters" | "paid">
   return { waits, estimated, unknown, kept, left, kwh };
 }
 
-/** One large figure, what they got; then what is still to come, and what that is computed from. Nothing where nothing counts yet. */
-export function money(frame: MijnFrame, overview: Overview): Html {
+/** One large figure, what they got; then what is paid `next`, what is still to come, and what that is computed from. Nothing where nothing counts yet. */
+export function money(frame: MijnFrame, overview: Overview, next: Html): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
   const { year, quarters, paid, accounts, charged_kwh } = overview;
@@ -115,7 +114,7 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   return html`<div class="money">
 ${large}
 ${takenBack(frame, paid.debts)}
-${nextPayout(frame, overview)}
+${next}
 ${figures([
   paid.all_eur > 0 || !toCome
     ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }

@@ -9,6 +9,7 @@ import { ownPage } from "./frame.ts";
 import type { Overview } from "./model.ts";
 import { byQuarter, money, toComeOf } from "./money.ts";
 import { leftOut } from "./months.ts";
+import { nextPayout } from "./next_payout.ts";
 import { progressOf } from "./progress.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
@@ -32,7 +33,7 @@ ${accounts.length === 0 ? empty("charger", words.no_account) : shown}</section>`
     title: words.title(first.length <= LONGEST ? first || null : null),
     body: html`${withdrawn ? doneOf(afterWithdrawal(frame, overview)) : ""}
 ${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
-<div class="beside">${money(frame, overview)}
+<div class="beside">${money(frame, overview, nextPayout(frame, overview))}
 ${/* what a person must do stands before what they may look at */ asks ? html`${progress}${plot}` : html`${plot}${progress}`}
 <div>${payments(frame, overview)}
 ${rowList([

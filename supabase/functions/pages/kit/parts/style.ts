@@ -10,6 +10,8 @@ export const PARTS_STYLE = `
 .chip > span:not(.hidden) { min-width: 0; overflow-wrap: anywhere; }
 .chip > span:not(.hidden)::first-letter { text-transform: uppercase; }
 .chip .icon { width: 1rem; height: 1rem; }
+:is(th, td) .chip > span:not(.hidden) { overflow-wrap: break-word; }
+@media (max-width: 23rem) { :is(th, td) .chip { padding: .1rem .5rem; } :is(th, td) .chip .icon { display: none; } }
 .chip.quiet { border-color: var(--line); background: var(--ground); color: var(--quiet); }
 
 .amount { margin: 0 0 1.25rem; font-size: 1.125rem; }
