@@ -163,7 +163,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const page = await overviewOf(paid);
     await world.row("update core.payout_lines set status = 'paid' where account_id = $1 returning 1", paid.account_id);
     expect(main(page)).toMatch(
-      /± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Volgende betaling € [\d,]+ .* Betaald tot nu toe € 0,00/,
+      /± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Volgende betaling ± € [\d,]+ .* Betaald tot nu toe € 0,00/,
     );
   });
 
@@ -181,15 +181,15 @@ describe("contract §6 the first page says what a customer got, and what is stil
     );
     const lines = (status: string) =>
       world.row("update core.payout_lines set status = $2 where account_id = $1 returning 1", paid.account_id, status);
-    const batch = (status: string) =>
+    const batch = (set: string, ...values: unknown[]) =>
       world.row(
-        `update core.payout_batches set status = $2
+        `update core.payout_batches set ${set}
           where id = (select batch_id from core.payout_lines where account_id = $1) returning 1`,
         paid.account_id,
-        status,
+        ...values,
       );
-    const { status, changed } = await world.row(
-      `select b.status, a.iban_changed_at as changed from core.accounts a
+    const { changed, ...was } = await world.row(
+      `select b.status, b.exported_at, b.settled_at, a.iban_changed_at as changed from core.accounts a
          join core.payout_lines l on l.account_id = a.id join core.payout_batches b on b.id = l.batch_id where a.id = $1`,
       paid.account_id,
     );
@@ -200,17 +200,17 @@ describe("contract §6 the first page says what a customer got, and what is stil
         changed_at,
       );
     await lines("pending");
-    await batch("prepared");
+    await batch("status = 'approved', exported_at = null, settled_at = null");
     expect(await next()).toMatch(
       /^€ [\d,]+ voor het 2e kwartaal 2026 Wanneer Na \d+ november 2026 om [\d:]+: uw rekeningnummer is kort/,
     );
     await account("2026-01-01");
     expect(await next()).toContain("Wanneer De ERE zijn verkocht. ");
-    await batch("exported");
+    await batch("status = 'exported', exported_at = private.now()");
     expect(await next()).toContain("Wanneer Het geld is onderweg. ");
     await account(changed.toISOString());
     await lines("paid");
-    await batch(status);
+    await batch("status = $2, exported_at = $3, settled_at = $4", was.status, was.exported_at, was.settled_at);
     expect(await next(), "as it was").toContain("voor het 1e kwartaal 2026");
   });
 
