@@ -206,8 +206,6 @@ describe("contract §6 the first page says what a customer got, and what is stil
     );
     await account("2026-01-01");
     expect(await next()).toContain("Wanneer De ERE zijn verkocht. ");
-    await batch("status = 'exported', exported_at = private.now()");
-    expect(await next()).toContain("Wanneer Het geld is onderweg. ");
     await account(changed.toISOString());
     await lines("paid");
     await batch("status = $2, exported_at = $3, settled_at = $4", was.status, was.exported_at, was.settled_at);
