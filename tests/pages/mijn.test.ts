@@ -193,6 +193,26 @@ describe("contract §6 a person's own pages", () => {
     expect(pages[3]).toContain("geldt tot en met 31 december");
   });
 
+  test("whoever is asked once more finds the last click first, and beside it the way back", async () => {
+    const ask = await browserOf(world, paid);
+    const { id } = await world.row("select id from core.chargers where account_id = $1 limit 1", paid.account_id);
+    for (const path of ["/sharing/stop", "/data/end", `/chargers/${id}`]) {
+      const { text } = await ask(mijn(world, path));
+      expect(text, path).toMatch(
+        /<button class="button">Ja, [^<]+<\/button><a class="link" [^>]+>Nee, terug<\/a>\s*<\/form>/,
+      );
+    }
+  });
+
+  test("a table stands folded below its chart, whose months lead to their sessions", async () => {
+    const { text } = await (await browserOf(world, paid))(mijn(world, "/charging"));
+    const [chart = "", table = ""] = text.split('<details class="folded"><summary>');
+    const leads = (part: string) =>
+      [...part.matchAll(/href="([^"]*month=2026-\d\d[^"]*#sessions)"/g)].map(([, to]) => to);
+    expect(leads(chart).length).toBeGreaterThan(1);
+    expect(leads(table)).toEqual(leads(chart));
+  });
+
   test("an address typed with a slash at the end is the page without it", async () => {
     const ask = await browserOf(world, paid);
     for (const path of ["/", "/charging/"]) {
@@ -219,7 +239,9 @@ describe("contract §6 a person's own pages", () => {
     const person = await world.addUser();
     const times = { started_at: "2026-05-10T10:00:00Z", ended_at: "2026-05-10T11:00:00Z" };
     await ingest(world, { charger_id: await addCharger(world, person), external_id: "1", ...times, wh: 8_000 });
-    expect((await (await browserOf(world, person))(mijn(world, "/charging"))).text).toContain("8 kWh, 1 laadbeurt, ");
+    const { text } = await (await browserOf(world, person))(mijn(world, "/charging"));
+    expect(text).toContain('<p class="value">mei 2026: 8 kWh, 1 laadbeurt, ');
+    expect(text, "one column is no chart").not.toContain('class="chart');
   });
 
   test("documents are the person's own: another's are not found, whatever the path says", async () => {

@@ -68,7 +68,7 @@ export const nl = {
     unknown_why:
       "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
     charged: (when: number | string) => `Geladen in ${when}`,
-    before: (kwh: string, month: string) => `${kwh} in heel ${month}`,
+    before: (kwh: string, month: string) => `tot nu toe; ${kwh} in heel ${month}`,
     counted: (kwh: string, ere: string) => `${kwh} kWh telt mee: ${ere} ERE`,
     charged_only: (kwh: string, year: number) =>
       `U laadde in ${year} ${kwh} kWh. Daarvan telt nog niets mee: hieronder ziet u waarom.`,
@@ -123,6 +123,23 @@ export const nl = {
     ask_cpo: (cpo: string) => `Vraag ${cpo} om uw laadpaal bij ons aan te melden.`,
     ean_via: (cpo: string) =>
       `De EAN-code van uw aansluiting klopt niet met uw adres. Vraag ${cpo} om dat te herstellen.`,
+  },
+
+  next_payout: {
+    title: "Volgende betaling",
+    of: (quarters: string) => `voor het ${quarters}`,
+    when: "Wanneer",
+    to: "Naar",
+    sent: "Het geld is onderweg. Reken op enkele werkdagen.",
+    sold: "De ERE zijn verkocht. U krijgt een mail zodra het geld onderweg is.",
+    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden gewijzigd.`,
+    least: (amount: string) => `Zodra er ${amount} of meer voor u klaarstaat.`,
+    no_account: "Zodra wij uw rekeningnummer weten.",
+    running: (date: string) => `Het kwartaal loopt tot en met ${date}. Reken daarna op enkele maanden.`,
+    over: "Wij boeken dit kwartaal in en verkopen dan de ERE. Reken op enkele maanden.",
+    booked: "Wij verkopen de ERE. Dat duurt vaak enkele maanden.",
+    account: (last4: string) => `de rekening die eindigt op ${last4}`,
+    cpo: (cpo: string) => `${cpo}, dat met u afrekent`,
   },
 
   progress: {
@@ -186,6 +203,7 @@ export const nl = {
     title: (year: number) => `Wat u laadde in ${year}`,
     years: "Kies een jaar",
     table: (year: number) => `De maanden van ${year}`,
+    as_table: "Bekijk de maanden als tabel",
     download_months: "Download de maanden als CSV",
     sessions: (month: string) => `Laadbeurten in ${month}`,
     session_table: "Laadbeurten",

@@ -1,19 +1,25 @@
-/** How the parts look; a part of the one style sheet. Five colors of a chip: done, on its way, the reader's, stopped, quiet. */
+/** How the parts look; a part of the one style sheet. A state has the same colors on a chip, a panel, a step and a column. */
 export const PARTS_STYLE = `
 .icon { flex: none; width: 1.25em; height: 1.25em; vertical-align: -.25em; }
-.chip { display: inline-flex; align-items: center; gap: .3rem; max-width: 100%; padding: .1rem .6rem .1rem .4rem; border: 1px solid transparent; border-radius: 1rem; background: var(--ground); color: var(--quiet); font-size: .875rem; font-weight: 600; line-height: 1.5; text-align: left; }
+:is(.chip, .panel, .status, .timeline li) { --state: var(--edge); --state-tint: color-mix(in srgb, var(--edge) 12%, var(--sheet)); }
+:is(.chip, .panel, .status, .timeline li).done { --state: var(--accent); --state-tint: var(--tint); }
+:is(.chip, .panel, .status, .timeline li):is(.way, .now) { --state: var(--way); --state-tint: var(--way-tint); }
+:is(.chip, .panel, .status, .timeline li):is(.yours, .waits), .todo { --state: var(--wait); --state-tint: var(--wait-tint); }
+.chip.stopped { --state: var(--wrong); --state-tint: var(--wrong-tint); }
+.chip { display: inline-flex; align-items: center; gap: .3rem; max-width: 100%; padding: .1rem .6rem .1rem .4rem; border: 1px solid transparent; border-radius: 1rem; background: var(--state-tint); color: var(--state); font-size: .875rem; font-weight: 600; line-height: 1.5; text-align: left; }
 .chip > span:not(.hidden) { min-width: 0; overflow-wrap: anywhere; }
 .chip > span:not(.hidden)::first-letter { text-transform: uppercase; }
 .chip .icon { width: 1rem; height: 1rem; }
-.chip.done { background: var(--tint); color: var(--accent); }
-.chip.way { background: var(--way-tint); color: var(--way); }
-.chip.yours { background: var(--wait-tint); color: var(--wait); }
-.chip.stopped { background: var(--wrong-tint); color: var(--wrong); }
-.chip.quiet { border-color: var(--line); }
+:is(th, td) .chip > span:not(.hidden) { overflow-wrap: break-word; }
+@media (max-width: 23rem) { :is(th, td) .chip { padding: .1rem .5rem; } :is(th, td) .chip .icon { display: none; } }
+.chip.quiet { border-color: var(--line); background: var(--ground); color: var(--quiet); }
 
 .amount { margin: 0 0 1.25rem; font-size: 1.125rem; }
 .amount strong { display: block; color: var(--accent); font-size: clamp(2.25rem, 1.8rem + 2.2vw, 3rem); line-height: 1.15; letter-spacing: -.02em; }
 .amount .quiet { font-size: 1rem; }
+.next { margin: 0 0 1.5rem; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
+.next dd { font-weight: 400; }
+.next strong { font-size: 1.1875rem; }
 dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(var(--tile, 9.5rem), 100%), 1fr)); gap: .75rem; margin: 0 0 1.5rem; }
 @media (min-width: 48rem) { .figures { --tile: 13rem; } .beside .figures { --tile: 9.5rem; } }
 .figures div { display: block; padding: .85rem 1.1rem; border: 1px solid var(--line); border-radius: 10px; }
@@ -68,11 +74,11 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 .chart rect { fill: var(--accent); }
 .chart:not(:has([class^="kind"])) li:not(.chosen) rect { fill: color-mix(in srgb, var(--accent) 65%, var(--sheet)); }
 .chart svg:last-child { border-radius: 3px 3px 0 0; }
-.chart .kind-1, .chart .kind-2 { border: 1.5px solid var(--accent); }
-.chart .kind-1 rect { fill: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
-.chart .kind-2 { border-style: dashed; }
+.chart .kind-1 rect { fill: var(--way); }
+.chart .kind-2 { border: 1.5px dashed var(--edge); }
 .chart .kind-2 rect { fill: var(--sheet); }
 .chart .name { padding-top: .35rem; color: var(--quiet); font-size: .9375rem; line-height: 1.3; }
+.chart .name a { display: inline-block; min-width: 1.5rem; color: inherit; }
 .chart small { display: block; font-size: .875rem; }
 .chart .number { padding-bottom: .15rem; font-size: .9375rem; font-weight: 600; font-variant-numeric: tabular-nums; line-height: 1.3; white-space: nowrap; }
 .chart .chosen .name { color: var(--ink); font-weight: 650; }
@@ -99,6 +105,7 @@ input[type="text"]#q { min-height: 2.75rem; padding-left: 2.75rem; }
 
 .secret { display: flex; align-items: stretch; max-width: 42rem; margin: .25rem 0; border: 1.5px solid var(--edge); border-radius: 8px; background: var(--sheet); }
 .secret code { flex: 1; min-width: 0; padding: .6rem .9rem; align-self: center; }
+.secret + small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 td details { margin: 0; }
 .copy { display: inline-flex; align-items: center; justify-content: center; gap: .35rem; flex: none; min-width: 2.75rem; min-height: 2.75rem; padding: .25rem .6rem; border: 1.5px solid var(--edge); border-radius: 6px; background: transparent; color: var(--accent); font: inherit; font-size: .9375rem; font-weight: 650; cursor: pointer; }
 .secret .copy { border: 0; border-left: 1px solid var(--line); border-radius: 0 7px 7px 0; }
@@ -121,6 +128,7 @@ header .right { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem;
 @media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
 @media (max-width: 30rem) { .signed-in summary span { max-width: 4.5rem; } header .right { gap: 0; } }
 .beside > * > h2:first-child, .beside section:first-child > h2, .beside > .money { margin-top: 0; }
+@media (min-width: 64rem) { .beside:has(> :nth-child(3):last-child) { grid-template-rows: auto 1fr; } .beside > :nth-child(2):has(+ :last-child) { grid-row: span 2; } }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
 .link .icon { margin-right: .4rem; }
