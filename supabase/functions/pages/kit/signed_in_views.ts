@@ -161,7 +161,7 @@ export function doButton(
 ): Html {
   return html`<form class="actions" method="post" action="${frame.to(page, query)}">
 ${formToken(frame.form_token)}
-${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${hidden(fields)}
 <button class="button second">${label}</button>
 </form>`;
 }
@@ -179,6 +179,15 @@ export function askTwiceBody(
   query: Record<string, string> = {},
 ): Html {
   return html`<ul>${means.map((line) => html`<li>${line}</li>`)}</ul>
-${doButton(frame, page, fields, yes, query)}
-<p><a class="link" href="${frame.to(back, query)}">${no}</a></p>`;
+<form method="post" action="${frame.to(page, query)}">
+${formToken(frame.form_token)}${hidden(fields)}
+${lastClick(yes, { href: frame.to(back, query), label: no })}
+</form>`;
 }
+
+/** What ends a form: the one button that does it, in words that say what, and the way back as a link. */
+export const lastClick = (yes: string, back: { href: string; label: string }): Html =>
+  html`<div class="actions"><button class="button">${yes}</button><a class="link" href="${back.href}">${back.label}</a></div>`;
+
+const hidden = (fields: Record<string, string>) =>
+  Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);

@@ -5,17 +5,13 @@ import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
+import { shortDay } from "../days.ts";
 import type { PortalFrame } from "../request.ts";
 import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
 import { WORDS } from "../words.ts";
 import type { Colleagues, Invitation } from "./model.ts";
 
 export const COLLEAGUES = "/settings/colleagues";
-
-const onDay = ({ words }: PortalFrame, moment: string) =>
-  new Intl.DateTimeFormat(words.date_locale, { dateStyle: "medium", timeZone: "Europe/Amsterdam" }).format(
-    new Date(moment),
-  );
 
 /** Who manages the partner, who was invited to, and the form that invites. */
 export function colleaguesPage(frame: PortalFrame, colleagues: Colleagues, { typed, errors }: Returned): Html {
@@ -37,8 +33,8 @@ ${table(
         ? ""
         : html`<a href="${frame.to(`${COLLEAGUES}/${user_id}/remove`)}"${user_id === own_id ? "" : html` aria-label="${words.remove_whom(email)}"`}>${user_id === own_id ? words.leave : words.remove}</a>`
     }</small>`,
-    onDay(frame, since),
-    last_sign_in_at ? onDay(frame, last_sign_in_at) : words.never,
+    shortDay(frame, since),
+    last_sign_in_at ? shortDay(frame, last_sign_in_at) : words.never,
   ]),
   { blocks: true },
 )}
@@ -51,7 +47,7 @@ ${
           id,
           email,
           expires_at,
-        }) => html`<li>${email}<small>${words.until(onDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
+        }) => html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
 ${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
 <button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
 </form></li>`,

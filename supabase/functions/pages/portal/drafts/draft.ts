@@ -6,6 +6,7 @@ import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../request.ts";
+import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, OneDraft } from "./model.ts";
 import { numberOf } from "./number.ts";
@@ -24,7 +25,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
     up: { href: frame.to("/drafts", here), label: words.back },
     body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
-<div class="beside"><section><p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+<div class="beside"><section><p class="panel ${STATES.draft[draft.status]}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
 ${draft.mail_failed_at && draft.mail_failed_reason && isOpen ? html`<p class="panel waits">${words.mail_failed(longDate(draft.mail_failed_at, frame.words), WORDS[frame.locale].mail_failures[draft.mail_failed_reason])}</p>` : ""}
 ${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}

@@ -11,6 +11,7 @@ import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
+import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Invoice, Payout, Payouts } from "./model.ts";
 
@@ -62,7 +63,7 @@ function todo(frame: PortalFrame, { iban_last4, iban_held_until, invoices_need }
       : html`<ul class="todo">${lines.map(({ text, page, label }) => html`<li><p>${text}</p><p><a class="link" href="${frame.to(page)}">${label}</a></p></li>`)}</ul>`
   }
 ${iban_last4 ? html`<p>${words.payouts.account(iban_last4)}</p>` : ""}
-${iban_held_until ? html`<p class="panel">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
+${iban_held_until ? html`<p class="panel waits">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
 }
 
 function quarterOf(frame: PortalFrame, period: string): string {
@@ -81,7 +82,7 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     ],
     payouts.map((payout) => [
       quarterOf(frame, payout.period),
-      html`${chip(STATES[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
+      html`${chip(STATES.payout[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
       inNumbers(frame, payout.customers),
       inNumbers(frame, payout.kwh),
       inNumbers(frame, payout.ere_units, 2),
@@ -91,8 +92,6 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     { blocks: true },
   );
 }
-
-const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
 
 /** Invoices as rows that open the document. */
 function invoiceRows(frame: PortalFrame, invoices: readonly Invoice[]): Html {

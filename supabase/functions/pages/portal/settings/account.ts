@@ -50,7 +50,7 @@ ${
 </dl>`
     : html`<p>${words.none}</p>`
 }
-${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
+${iban_held_until ? html`<p class="panel waits">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 <h2>${iban_masked ? words.change : words.add}</h2>
 <p>${words.what}</p>
 ${codeFirst(frame, settings)}

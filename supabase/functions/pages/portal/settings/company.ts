@@ -51,7 +51,7 @@ function companyPage(frame: PortalFrame, { who, partner, invoices_need }: Settin
     errors,
     body: html`${newsOf(typed.get("news") === "saved" ? words.saved : undefined)}
 <p>${words.what}</p>
-${invoices_need ? html`<p class="panel">${words.invoices_need[invoices_need]}</p>` : html`<p>${words.invoices_need_nothing}</p>`}
+${invoices_need ? html`<p class="panel waits">${words.invoices_need[invoices_need]}</p>` : html`<p>${words.invoices_need_nothing}</p>`}
 <form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${input("name", "organization", 120)}
