@@ -7,6 +7,7 @@ import { chart } from "./parts/chart.ts";
 import { secretBox } from "./parts/secret.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
+import { lastClick } from "./views.ts";
 import type { KitWords } from "./words.ts";
 
 /** What an area calls its menu, and each section. */
@@ -135,6 +136,10 @@ export function chartOfMonths(
 export const newsOf = (text: string | undefined): Html =>
   text ? html`<p class="panel" role="status">${text}</p>` : html``;
 
+/** Why a form did nothing. */
+export const notDone = (text: string | undefined): Html =>
+  text ? html`<p class="panel waits" role="status">${text}</p>` : html``;
+
 /** What a form has just done, and what happens next: as newsOf, with a tick. */
 export const doneOf = (text: string | undefined): Html =>
   text ? html`<div class="status done" role="status"><p>${text}</p></div>` : html``;
@@ -159,12 +164,16 @@ export function doButton(
   label: string,
   query: Record<string, string> = {},
 ): Html {
-  return html`<form class="actions" method="post" action="${frame.to(page, query)}">
-${formToken(frame.form_token)}
-${hidden(fields)}
-<button class="button second">${label}</button>
-</form>`;
+  return postForm(frame, page, fields, html`<button class="button second">${label}</button>`, query);
 }
+
+/** A form of buttons. `fields` say what they are about. */
+export const postForm = (frame: OwnFrame, page: string, fields: Record<string, string>, buttons: Html, query = {}) =>
+  html`<form class="actions" method="post" action="${frame.to(page, query)}">
+${formToken(frame.form_token)}
+${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${buttons}
+</form>`;
 
 /** What is asked once more, with what it means. */
 export type AskedTwice = { title: string; means: readonly string[]; yes: string; no: string };
@@ -179,15 +188,5 @@ export function askTwiceBody(
   query: Record<string, string> = {},
 ): Html {
   return html`<ul>${means.map((line) => html`<li>${line}</li>`)}</ul>
-<form method="post" action="${frame.to(page, query)}">
-${formToken(frame.form_token)}${hidden(fields)}
-${lastClick(yes, { href: frame.to(back, query), label: no })}
-</form>`;
+${postForm(frame, page, fields, lastClick(yes, frame.to(back, query), no), query)}`;
 }
-
-/** What ends a form: the one button that does it, in words that say what, and the way back as a link. */
-export const lastClick = (yes: string, back: { href: string; label: string }): Html =>
-  html`<div class="actions"><button class="button">${yes}</button><a class="link" href="${back.href}">${back.label}</a></div>`;
-
-const hidden = (fields: Record<string, string>) =>
-  Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);

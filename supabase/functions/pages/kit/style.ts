@@ -172,9 +172,7 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 
 .apart { margin-top: 2.5rem; }
 .panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
-.panel:is(.waits, .yours) { background: var(--wait-tint); border-left-color: var(--wait); }
-.panel.way { background: var(--way-tint); border-left-color: var(--way); }
-.panel.stopped { background: var(--wrong-tint); border-left-color: var(--wrong); }
+.panel.waits { background: var(--wait-tint); border-left-color: var(--wait); }
 .confirm .hint, .confirm .tick, .confirm .actions { margin-bottom: .25rem; }
 .confirm { position: sticky; bottom: 0; z-index: 1; padding: .75rem 0; background: var(--ground); border-top: 1px solid var(--line); }
 @media (min-width: 48rem) { .confirm { background: var(--sheet); } }

@@ -3,8 +3,7 @@ import { html } from "../html.ts";
 
 /**
  * Columns of numbers, each with its value: HTML and SVG made here, so that they need no script, print, and follow the colors of the
- * page. A phone shows more than five as lines below each other. Of one column the page says the numbers. Show the same numbers as a
- * table too.
+ * page. A phone shows more than five as lines below each other. Show the same numbers as a table too.
  */
 export type Chart = {
   title: string;
@@ -29,8 +28,6 @@ const TALL = 150;
 const FEW = 5;
 
 export function chart({ title, points, chosen = points.length - 1 }: Chart): Html {
-  // one column compares nothing
-  if (points.length === 1) return html`<p class="value">${points[0]?.said}</p>`;
   const highest = Math.max(...points.map(({ values }) => sum(values)), 0);
   return html`<ol class="${points.length > FEW ? "chart many" : "chart"}" aria-label="${title}">${points.map(
     ({ short, below, value, said, values }, at) => {

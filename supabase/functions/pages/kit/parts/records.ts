@@ -1,10 +1,10 @@
 import type { Html } from "../frame.ts";
 import { html } from "../html.ts";
 
-/** `place`: where a phone, which has room for two lines, shows it beside who it is; it shows no column without one. */
+/** `place`: where a phone, which has room for two lines, shows it beside who it is. It shows no other column, and no `day`. */
 export type RecordColumn = {
   name: string;
-  place?: "state" | "figure" | "date";
+  place?: "state" | "figure" | "date" | "day";
   /** The address that sorts by it, and how it is sorted now. */
   sort?: { href: string; is?: "ascending" | "descending" };
 };
@@ -23,13 +23,14 @@ export function records(
     ({ sort }, at) => at === 0 || sort?.is !== undefined || rows.some((row) => row[at] !== null),
   );
   const shown = <Of>(of: readonly Of[]) => of.filter((_, at) => said[at]);
-  const placed = (place: string | undefined) => (place ? html` class="${place}"` : "");
-  const places = shown(columns).map(({ place }) => placed(place));
+  const placed = (place: string | undefined, is_none = false) =>
+    place || is_none ? html` class="${[place, is_none && "none"].filter(Boolean).join(" ")}"` : "";
+  const places = shown(columns).map(({ place }) => place);
   return html`<table class="records" role="table" aria-label="${label}">
 <thead role="rowgroup"><tr role="row">${shown(columns).map(({ name, place, sort }) => html`<th scope="col" role="columnheader"${placed(place)}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => {
     const [head, ...cells] = shown(row);
-    return html`<tr role="row"><th scope="row" role="rowheader">${head}</th>${cells.map((cell, at) => html`<td role="cell"${places[at + 1] ?? ""}>${cell ?? "–"}</td>`)}</tr>
+    return html`<tr role="row"><th scope="row" role="rowheader">${head}</th>${cells.map((cell, at) => html`<td role="cell"${placed(places[at + 1], cell === null)}>${cell ?? "–"}</td>`)}</tr>
 `;
   })}</tbody>
 </table>`;

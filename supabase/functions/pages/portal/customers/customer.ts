@@ -10,7 +10,6 @@ import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
-import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import { chargerOf, registrationChip } from "./list.ts";
 import type { Customer, OneCustomer } from "./model.ts";
@@ -110,12 +109,20 @@ function monthsOf(frame: PortalFrame, months: Months): Html {
     months.map((each) => [
       html`${longMonth(`${each.period}-01`, frame.words)}${each.ean_end ? html`<small>EAN …${each.ean_end}</small>` : ""}`,
       inNumbers(frame, each.total_kwh, 1),
-      chip(STATES.month[each.status], words.statuses[each.status], { status: each.status }),
+      chip(STATES[each.status], words.statuses[each.status], { status: each.status }),
       html`${longMoment(each.received_at, frame.words)}<small>${each.file ?? (each.request_id ? html`<code>${each.request_id}</code>` : words.sessions)}</small>`,
     ]),
     { blocks: true },
   );
 }
+const STATES = {
+  staged: "way",
+  outside_mandate: "stopped",
+  submitted: "way",
+  registered: "done",
+  rejected: "stopped",
+} as const;
+
 function addressOf({ street, house_number, postal_code, city }: Customer): string {
   return [
     [street, house_number],

@@ -139,7 +139,6 @@ function customerRows(frame: PortalFrame, customers: readonly Customer[]): Html 
     words.title,
     [
       { name: words.customer },
-      { name: words.columns.email },
       { name: words.status, place: "state" },
       { name: words.charger, place: "figure" },
       { name: words.city },
@@ -149,7 +148,6 @@ function customerRows(frame: PortalFrame, customers: readonly Customer[]): Html 
     ],
     customers.map((each) => [
       html`<a href="${frame.to(`/customers/${each.customer_ref}`)}">${each.naam ?? each.email ?? html`<code>${each.customer_ref.slice(0, 12)}…</code>`}</a>`,
-      each.naam ? (each.email ?? null) : null,
       stateChip(frame, each),
       chargerCell(frame, each),
       each.city,

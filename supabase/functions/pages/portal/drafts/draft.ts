@@ -2,7 +2,7 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
+import { askTwiceBody, doButton, newsOf, notDone } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../request.ts";
@@ -23,7 +23,7 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
   return portalPage(frame, "/drafts", who, {
     title: draft.name ?? draft.email,
     up: { href: frame.to("/drafts", here), label: words.back },
-    body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
+    body: html`${newsOf(news === "sent" ? words.sent : undefined)}${notDone(news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
 <div class="beside"><section><p class="panel ${STATES.draft[draft.status]}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
 ${draft.mail_failed_at && draft.mail_failed_reason && isOpen ? html`<p class="panel waits">${words.mail_failed(longDate(draft.mail_failed_at, frame.words), WORDS[frame.locale].mail_failures[draft.mail_failed_reason])}</p>` : ""}
@@ -75,7 +75,7 @@ ${doButton(frame, `${page}/link`, {}, words.show_link, here)}`;
 /** In a field, so that it can be copied without script. */
 function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
   const words = WORDS[frame.locale].drafts;
-  if (!claim_url) return newsOf(words.no_link);
+  if (!claim_url) return notDone(words.no_link);
   return html`<div class="panel" role="status"><div class="field">
 <label for="claim-link">${words.link_is}</label>
 <p class="hint" id="claim-link-hint">${words.link_secret}</p>

@@ -41,7 +41,7 @@ export const drafts: typeof draftsNl = {
   connection: "Connection",
   made: "Signed up on",
   none_mailed: "We mailed none of them.",
-  not_mailed: "Not mailed by us",
+  not_mailed: "Not by us",
   until: "Open until",
   city: "Town",
   number: "Our reference",

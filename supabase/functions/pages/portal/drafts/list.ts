@@ -7,7 +7,8 @@ import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { records } from "../../kit/parts/records.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { inNumbers, lastClick, newsOf } from "../../kit/signed_in_views.ts";
+import { inNumbers, newsOf, notDone } from "../../kit/signed_in_views.ts";
+import { lastClick } from "../../kit/views.ts";
 import { shortDay } from "../days.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
@@ -38,7 +39,7 @@ export function draftsPage(
   all_ticked: boolean,
 ): Html {
   const words = WORDS[frame.locale].drafts;
-  const told = newsOf(newsTold(frame, news));
+  const told = newsTold(frame, news);
   const { sort: _sort, ...looked } = asked;
   const filtered = Object.keys(looked).length > 0;
   if (drafts.length === 0 && !filtered && !after && page === 1)
@@ -72,17 +73,17 @@ ${waysOn(words.pages, [
   });
 }
 
-function newsTold(frame: PortalFrame, news: URLSearchParams): string | undefined {
+function newsTold(frame: PortalFrame, news: URLSearchParams): Html {
   const words = WORDS[frame.locale].drafts;
   const count = (name: string) => Number(news.get(name) ?? 0);
-  const told: Record<string, string> = {
+  const done: Record<string, string> = {
     withdrawn: words.withdrawn,
-    withdrawn_before: words.withdrawn_before,
-    none_ticked: words.none_ticked,
     reminded: words.reminded(count("done"), count("left")),
     withdrawn_all: words.withdrawn_all(count("done"), count("left"), count("before")),
   };
-  return told[news.get("news") ?? ""];
+  const not_done: Record<string, string> = { withdrawn_before: words.withdrawn_before, none_ticked: words.none_ticked };
+  const told = news.get("news") ?? "";
+  return html`${newsOf(done[told])}${notDone(not_done[told])}`;
 }
 
 /** A field to look for somebody, all choices, and how many are at each stage, where each count leads to them. */
@@ -160,20 +161,18 @@ function draftRows(
     words.table,
     [
       sortable(words.person, "name"),
-      { name: words.email },
       { ...sortable(words.status, "status"), place: "state" },
       { name: words.connection, place: "figure" },
       sortable(words.city, "city"),
       { name: words.reference },
       byDate,
       { name: words.mail },
-      sortable(words.until, "until"),
+      { ...sortable(words.until, "until"), place: "day" },
     ],
     drafts.map((draft) => {
       const name = draft.name ?? draft.email;
       return [
         html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>`,
-        draft.name ? draft.email : null,
         chip(STATES.draft[draft.status], words.statuses[draft.status], { status: draft.status }),
         draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
         draft.city,
@@ -211,7 +210,7 @@ export function askWithdrawDraftsPage(
 <ul>${[words.withdraw_link, words.withdraw_cap, ...(drafts.some(({ claimed_at }) => claimed_at) ? [words.withdraw_begun] : [])].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
-${lastClick(words.withdraw_yes, { href: frame.to("/drafts", here), label: words.withdraw_no })}
+<div class="actions">${lastClick(words.withdraw_yes, frame.to("/drafts", here), words.withdraw_no)}</div>
 </form>`,
   });
 }

@@ -39,7 +39,7 @@ export const drafts = {
   connection: "Aansluiting",
   made: "Aangemeld op",
   none_mailed: "Van hen is niemand door ons gemaild.",
-  not_mailed: "Niet door ons gemaild",
+  not_mailed: "Niet door ons",
   until: "Werkt tot",
   city: "Woonplaats",
   number: "Ons kenmerk",

@@ -11,7 +11,6 @@ import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
-import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Invoice, Payout, Payouts } from "./model.ts";
 
@@ -82,7 +81,7 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     ],
     payouts.map((payout) => [
       quarterOf(frame, payout.period),
-      html`${chip(STATES.payout[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
+      html`${chip(STATES[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
       inNumbers(frame, payout.customers),
       inNumbers(frame, payout.kwh),
       inNumbers(frame, payout.ere_units, 2),
@@ -92,6 +91,8 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     { blocks: true },
   );
 }
+
+const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
 
 /** Invoices as rows that open the document. */
 function invoiceRows(frame: PortalFrame, invoices: readonly Invoice[]): Html {
