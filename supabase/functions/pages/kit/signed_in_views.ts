@@ -91,7 +91,7 @@ export function table(
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table${classOf(blocks && "blocks", texts && "texts")}${role("table")}>
 <thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && !texts && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
-<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
+<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot${role("rowgroup")}>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;
 }

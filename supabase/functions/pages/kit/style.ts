@@ -161,7 +161,7 @@ thead a:hover { text-decoration-color: currentColor; }
 [aria-sort] a { color: var(--ink); font-weight: 650; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
-  .blocks :is(tbody, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
+  .blocks :is(tbody, tfoot, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
   .blocks tr { padding: 1rem 0; border-bottom: 1px solid var(--line); }
   .blocks tr:first-child { padding-top: 0; }
   .blocks th { margin-bottom: .4rem; font-size: 1.0625rem; }

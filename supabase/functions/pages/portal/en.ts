@@ -124,6 +124,7 @@ export const en: PortalWords = {
     no_months: "We know of no charging session of your current customers yet.",
     table: "Charged by month",
     month: "Month",
+    all_months: "Together",
     kwh: "kWh",
     active: "Who charged",
   },

@@ -132,6 +132,7 @@ export const nl = {
     no_months: "Wij weten nog van geen laadbeurt van uw huidige klanten.",
     table: "Geladen per maand",
     month: "Maand",
+    all_months: "Samen",
     kwh: "kWh",
     active: "Klanten die laadden",
   },

@@ -238,7 +238,7 @@ function allFigures(frame: PortalFrame, figures: Figures, { year, today }: Perio
     return figures.months.find((known) => known.month === month) ?? none;
   });
   return html`<section aria-labelledby="by-month"><h2 id="by-month">${words.months_of(shown)}</h2>
-${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months) : byMonth(frame, months)}</section>
+${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months, { href: frame.to("/uploads"), label: WORDS[frame.locale].menu["/uploads"] }) : byMonth(frame, months)}</section>
 <section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
 ${tiles([
   { name: words.total, value: `${count(figures.kwh_total)} kWh` },
@@ -324,5 +324,17 @@ ${table(
       inNumbers(frame, month.ere_credits, 2),
       inNumbers(frame, month.active_customers),
     ]),
+  {
+    total: [
+      words.all_months,
+      inNumbers(frame, total),
+      inNumbers(
+        frame,
+        months.reduce((all, { ere_credits }) => all + ere_credits, 0),
+        2,
+      ),
+      null,
+    ],
+  },
 )}</details>`;
 }

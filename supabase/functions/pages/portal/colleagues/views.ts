@@ -39,21 +39,21 @@ ${table(
   { blocks: true },
 )}
 <p class="quiet">${alone ? words.last_one : words.how_many(managers.length)}</p>
-${
-  invitations.length > 0
-    ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
+<div class="beside">${
+      invitations.length > 0
+        ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
 <ul class="pages">${invitations.map(
-        ({
-          id,
-          email,
-          expires_at,
-        }) => html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
+            ({
+              id,
+              email,
+              expires_at,
+            }) => html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
 ${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
 <button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
 </form></li>`,
-      )}</ul></section>`
-    : ""
-}
+          )}</ul></section>`
+        : ""
+    }
 <section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
 ${codeFirst(frame, colleagues)}
 <form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
@@ -69,7 +69,7 @@ ${textInput({
   attributes: html` autocomplete="off" maxlength="254" autocapitalize="none" spellcheck="false"`,
 })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form></section>`,
+</form></section></div>`,
   });
 }
 
