@@ -94,6 +94,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 @media screen and (max-width: 63.99rem) {
   .records, .records tbody { display: block; }
   .records thead, .records td { display: none; }
+  .records td::before { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); content: attr(data-column) " "; white-space: nowrap; }
   .records tr { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .15rem .75rem; padding: .55rem 0; border-bottom: 1px solid var(--line); }
   .records tr:first-child { border-top: 1px solid var(--line); }
   .records tbody :is(th, td) { padding: 0; border: 0; }
