@@ -32,7 +32,7 @@ ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer
 ${details([
   [words.email, draft.email],
   [words.reference, draft.external_ref],
-  [words.number, numberOf(draft.draft_id)],
+  [words.number, html`<code data-copy>${numberOf(draft.draft_id)}</code>`],
   [words.city, draft.city],
   [words.made, on(draft.created_at)],
   [words.invited, on(draft.invited_at)],
@@ -94,7 +94,7 @@ export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft, he
   const asked = {
     title: words.withdraw_ask(draft.name ?? draft.email),
     means,
-    yes: words.withdraw_yes,
+    yes: words.withdraw_yes(1),
     no: words.withdraw_no,
   };
   return portalPage(frame, "/drafts", who, {

@@ -131,8 +131,8 @@ export const drafts: typeof draftsNl = {
   withdraw_cap: "It still counts towards your sign-ups in 30 days.",
   withdraw_login: "The customer had already started. What was entered is lost, but the customer can still sign in.",
   withdraw_begun: "Whoever had already started loses what was entered, but can still sign in.",
-  withdraw_yes: "Yes, withdraw",
-  withdraw_no: "No, go back",
+  withdraw_yes: (count) => (count === 1 ? "Withdraw the sign-up" : `Withdraw ${count} sign-ups`),
+  withdraw_no: "Withdraw nothing",
   withdrawn: "The sign-up was withdrawn.",
   back: "All sign-ups",
 };

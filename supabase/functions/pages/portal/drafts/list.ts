@@ -210,7 +210,7 @@ export function askWithdrawDraftsPage(
 <ul>${[words.withdraw_link, words.withdraw_cap, ...(drafts.some(({ claimed_at }) => claimed_at) ? [words.withdraw_begun] : [])].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
-<div class="actions">${lastClick(words.withdraw_yes, frame.to("/drafts", here), words.withdraw_no)}</div>
+<div class="actions">${lastClick(words.withdraw_yes(drafts.length), frame.to("/drafts", here), words.withdraw_no)}</div>
 </form>`,
   });
 }

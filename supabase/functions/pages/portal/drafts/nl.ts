@@ -130,8 +130,8 @@ export const drafts = {
   withdraw_cap: "Voor het aantal aanmeldingen van 30 dagen telt dit nog mee.",
   withdraw_login: "De klant was al begonnen. Wat is ingevuld, gaat verloren, maar de klant kan nog inloggen.",
   withdraw_begun: "Wie al begonnen was, verliest wat is ingevuld, maar kan nog inloggen.",
-  withdraw_yes: "Ja, trek in",
-  withdraw_no: "Nee, terug",
+  withdraw_yes: (count: number) => (count === 1 ? "Trek de aanmelding in" : `Trek ${count} aanmeldingen in`),
+  withdraw_no: "Trek niets in",
   withdrawn: "De aanmelding is ingetrokken.",
   back: "Alle aanmeldingen",
 };
