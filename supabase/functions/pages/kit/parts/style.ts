@@ -76,9 +76,9 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
 .records tbody th > a:last-child { text-decoration: none; }
 .records tbody th > a:last-child::after { position: absolute; inset: 0; content: ""; }
 .records .pick { position: relative; z-index: 1; }
-.records .chip > span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .records td { color: var(--quiet); }
 @media screen and (min-width: 64rem) {
+  .records .chip > span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .records :is(th, td) { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
   .records th:first-child { width: 21%; }
   .records tbody th > a:last-child { display: inline-block; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
@@ -98,11 +98,11 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
   .records tr { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .15rem .75rem; padding: .55rem 0; border-bottom: 1px solid var(--line); }
   .records tr:first-child { border-top: 1px solid var(--line); }
   .records tbody :is(th, td) { padding: 0; border: 0; }
-  .records tbody th { display: flex; flex: 1 1 calc(100% - 8.5rem); min-width: 0; white-space: normal; }
-  .records tbody th > a:last-child { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; line-height: 1.4; overflow-wrap: anywhere; }
+  .records tbody th { display: flex; align-self: flex-start; flex: 1 1 calc(100% - 8.5rem); min-width: 0; white-space: normal; }
+  .records tbody th > a:last-child { min-width: 0; line-height: 1.4; overflow-wrap: anywhere; }
   .records .date { display: block; align-self: flex-start; order: 1; line-height: 1.4; }
   .records .state { display: block; order: 2; max-width: 65%; }
-  .records .figure { display: block; flex: 1 1 4rem; order: 3; min-width: 0; overflow: hidden; text-align: right; text-overflow: ellipsis; white-space: nowrap; }
+  .records .figure { display: block; flex: 1 1 4rem; order: 3; min-width: 0; text-align: right; line-height: 1.4; }
   .records:has(.pick) tr { padding-left: 2.4rem; }
   .records td.none { visibility: hidden; }
   .records .pick { position: absolute; left: -.6rem; top: .1rem; margin: 0; }

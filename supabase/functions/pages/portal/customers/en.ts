@@ -45,6 +45,7 @@ export const customers: typeof customersNl = {
   signed: "Signed",
   not_signed: "Not signed",
   no_charger: "None",
+  many_chargers: (count) => `${count} chargers`,
   chargers_are: (count, newest) => `${count} chargers, the newest: ${newest}`,
   some_charger: "Unknown make",
   mid: "MID meter",

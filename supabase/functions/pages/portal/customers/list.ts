@@ -176,7 +176,8 @@ function chargerCell(frame: PortalFrame, customer: Customer): Html | string {
   const { charger_count, charger_mid_eligible } = customer;
   if (charger_count === 0) return chip("yours", words.chargers.without, { of: "charger" });
   if (charger_mid_eligible === false) return chip("yours", words.no_mid, { of: "charger" });
-  return charger_mid_eligible === null ? chip("way", words.mid_unknown) : nameOfCharger(frame, customer);
+  if (charger_mid_eligible === null) return chip("way", words.mid_unknown);
+  return charger_count > 1 ? words.many_chargers(inNumbers(frame, charger_count)) : nameOfCharger(frame, customer);
 }
 
 /** The newest charger, and how many there are. */

@@ -39,6 +39,7 @@ export const customers = {
   signed: "Getekend",
   not_signed: "Niet getekend",
   no_charger: "Geen",
+  many_chargers: (count: string) => `${count} laadpalen`,
   chargers_are: (count: string, newest: string) => `${count} laadpalen, de nieuwste: ${newest}`,
   some_charger: "Merk onbekend",
   mid: "MID-meter",
