@@ -327,7 +327,7 @@ ${PARTS_STYLE}
 @media (forced-colors: active) {
   /* these colors show a border that was transparent, and no background */
   :is(.menu, .years) :is(a:not([aria-current]), summary:not(.here)) { border-bottom-color: Canvas; }
-  .chips a[aria-current] { outline: 2px solid LinkText; }
+  .chips :is(a[aria-current], .chosen) { outline: 2px solid LinkText; }
   .kinds li::before { forced-color-adjust: none; }
 }
 @media print {
