@@ -315,7 +315,7 @@ describe.skipIf(noBrowser)(
         await row.getByRole("cell", { name: /^Aangemeld op \d+ nov/ }).waitFor();
         expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
         for (const each of await page.locator("tbody tr").all())
-          expect((await each.boundingBox())?.height, "a name may take two lines").toBeLessThan(110);
+          expect((await each.boundingBox())?.height, "a name may take three lines").toBeLessThan(125);
         await page.setViewportSize({ width: 1280, height: 300 });
         await row.getByRole("cell", { name: "KLANT-0042", exact: true }).waitFor();
         expect(await page.getByRole("columnheader").allInnerTexts(), "the town of nobody is known").toEqual(
@@ -346,7 +346,10 @@ describe.skipIf(noBrowser)(
         await page.locator("#status").selectOption("conflict");
         await page.locator(".filter details .button").click();
         const chosen = () => page.locator(".chips .chosen").allInnerTexts();
-        expect((await chosen()).map((text) => text.split(":")[0]?.trim())).toEqual(["“Meulen”", "Al bij ons bekend 1"]);
+        expect((await chosen()).map((text) => text.replace(/\s+/g, " ").split(":")[0]?.trim())).toEqual([
+          "“Meulen”",
+          "Al bij ons bekend 1",
+        ]);
         expect(await page.locator("tbody tr").count()).toBe(1);
         await page.getByRole("link", { name: /^“Meulen”/ }).click();
         expect(await page.locator("#q").inputValue()).toBe("");

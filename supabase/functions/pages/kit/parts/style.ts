@@ -171,6 +171,7 @@ header .right { margin-left: auto; display: flex; flex-wrap: wrap; align-items: 
 .beside > * > h2:first-child, .beside section:first-child > h2, .beside > .money { margin-top: 0; }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
+@media (max-width: 22rem) { th, td { padding-left: .25rem; padding-right: .25rem; } }
 .panel.yours { border-left-color: var(--wait); background: var(--wait-tint); }
 .panel.way { border-left-color: var(--way); background: var(--way-tint); }
 .panel.stopped { border-left-color: var(--wrong); background: var(--wrong-tint); }
