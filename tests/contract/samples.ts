@@ -308,7 +308,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     reviewCustomer: { outcome: "goedgekeurd" },
     signSandboxCustomer: { outcome: "signed", years: 3 },
     expireSandboxMandate: { connection_id: ending.connection_id },
-    settleSandboxQuarter: { quarter: "2026-Q2" },
+    settleSandboxQuarter: { quarter: `${new Date().getFullYear()}-Q1` },
     seeChargers: { chargers: [{ charger_id: charger, generation: 1 }] },
     takeMessages: {
       charger_id: admitted.body.charger_id,
