@@ -385,7 +385,7 @@ describe("contract §4 the settings in a partner's pages", () => {
     const drafts = await Promise.all(["Anna", "Bert"].map((naam) => world.draft({ naam }, world.keyB)));
     const form = new URLSearchParams([["form_token", formToken((await browser(portal(world, "/drafts"))).text)]]);
     for (const { draft_id } of drafts) {
-      const number = `<dd>${draft_id.slice(0, 8)}</dd>`;
+      const number = `<dd><code data-copy>${draft_id.slice(0, 8)}</code></dd>`;
       expect((await browser(portal(world, `/drafts/${draft_id}`))).text).toContain(number);
     }
     const [anna, bert] = drafts.map(({ draft_id }) => draft_id);
