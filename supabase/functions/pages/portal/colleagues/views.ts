@@ -3,7 +3,7 @@ import { type Html, layout } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
+import { newsOf, onceField, postForm, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
 import { shortDay } from "../days.ts";
 import type { PortalFrame } from "../request.ts";
@@ -43,14 +43,8 @@ ${table(
       invitations.length > 0
         ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
 <ul class="pages">${invitations.map(
-            ({
-              id,
-              email,
-              expires_at,
-            }) => html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
-${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
-<button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
-</form></li>`,
+            ({ id, email, expires_at }) =>
+              html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small>${postForm(frame, `${COLLEAGUES}/withdraw`, { id }, html`<button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>`)}</li>`,
           )}</ul></section>`
         : ""
     }
