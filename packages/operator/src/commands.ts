@@ -322,7 +322,10 @@ export const COMMANDS: Command[] = [
     example: "registration list --limit 10",
     takes: [limit(50)],
     ops: "registration_list",
-    view: list("connections", `submitted_at ${CONNECTION_COLUMNS}`),
+    view: list("connections", `submitted_at ${CONNECTION_COLUMNS}`, {
+      none: "No registration waits for review.",
+      next: "registration review <connection> goedgekeurd",
+    }),
   },
   {
     name: "registration review",
@@ -341,7 +344,10 @@ export const COMMANDS: Command[] = [
     example: "charger list",
     takes: [limit(50)],
     ops: "charger_list",
-    view: list("chargers", "charger_id account_id partner_slug brand model serial_number created_at"),
+    view: list("chargers", "charger_id account_id partner_slug brand model serial_number created_at", {
+      none: "The MID meter of every charger is judged.",
+      next: "charger confirm-mid <charger> --evidence <text>",
+    }),
   },
   {
     name: "charger confirm-mid",
@@ -407,7 +413,10 @@ export const COMMANDS: Command[] = [
     example: "charger conflicts",
     takes: [limit(50)],
     ops: "charger_conflicts",
-    view: list("conflicts", "charger_id brand serial_number reason held_by since"),
+    view: list("conflicts", "charger_id brand serial_number reason held_by since", {
+      none: "No charger may be registered twice.",
+      next: "charger story <charger>",
+    }),
   },
   {
     name: "charging parked",
@@ -415,7 +424,10 @@ export const COMMANDS: Command[] = [
     example: "charging parked --partner laadpunt",
     takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
     ops: "charging_parked",
-    view: list("parked", "partner_slug client_id reason name sessions oldest"),
+    view: list("parked", "partner_slug client_id reason name sessions oldest", {
+      none: "No session waits for a charger.",
+      sums: "sessions",
+    }),
   },
   {
     name: "charging flagged",
@@ -423,7 +435,11 @@ export const COMMANDS: Command[] = [
     example: "charging flagged",
     takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
     ops: "charging_flagged",
-    view: list("flagged", "charging_session_id partner_slug charger_id source started_at kwh flags"),
+    view: list("flagged", "charging_session_id partner_slug charger_id source started_at kwh flags", {
+      none: "No session of the last 31 days is flagged.",
+      next: "charging show <session>",
+      sums: "kwh",
+    }),
   },
   {
     name: "charging show",

@@ -91,7 +91,7 @@ export function table(
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table${classOf(blocks && "blocks", texts && "texts")}${role("table")}>
 <thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && !texts && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
-<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
+<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot${role("rowgroup")}>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;
 }
@@ -136,6 +136,10 @@ export function chartOfMonths(
 /** What a form has just done. */
 export const newsOf = (text: string | undefined): Html =>
   text ? html`<p class="panel done" role="status">${text}</p>` : html``;
+
+/** Why a form did nothing. */
+export const notDone = (text: string | undefined): Html =>
+  text ? html`<p class="panel waits" role="status">${text}</p>` : html``;
 
 /** What a form has just done, and what happens next: as newsOf, with a tick. */
 export const doneOf = (text: string | undefined): Html =>

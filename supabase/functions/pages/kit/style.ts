@@ -162,7 +162,7 @@ thead a:hover { text-decoration-color: currentColor; }
 [aria-sort] a { color: var(--ink); font-weight: 650; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
-  .blocks :is(tbody, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
+  .blocks :is(tbody, tfoot, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
   .blocks tr { padding: 1rem 0; border-bottom: 1px solid var(--line); }
   .blocks tr:first-child { padding-top: 0; }
   .blocks th { margin-bottom: .4rem; font-size: 1.0625rem; }
@@ -327,7 +327,7 @@ ${PARTS_STYLE}
 @media (forced-colors: active) {
   /* these colors show a border that was transparent, and no background */
   :is(.menu, .years) :is(a:not([aria-current]), summary:not(.here)) { border-bottom-color: Canvas; }
-  .chips a[aria-current] { outline: 2px solid LinkText; }
+  .chips :is(a[aria-current], .chosen) { outline: 2px solid LinkText; }
   .kinds li::before { forced-color-adjust: none; }
 }
 @media print {

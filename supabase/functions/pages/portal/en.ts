@@ -25,6 +25,7 @@ export const en: PortalWords = {
     "/payouts": "Payouts",
     "/settings": "Settings",
   },
+  filters: { label: "Filters", without: "remove this filter", clear: "Clear all" },
   range: (from, to, all) => `${from} to ${to} of ${all}`,
   signed_in: (email, partner) => `You are signed in as ${email}, for ${ended(partner)}`,
   not_theirs: {
@@ -89,9 +90,9 @@ export const en: PortalWords = {
       invited: "invited",
       claimed: "started",
       signed: "signed",
-      active: "active",
       of: (share) => `${share}% of those invited`,
-      all_customers: (count, one) => `with a mandate in force; ${count} ${one ? "customer" : "customers"} in all`,
+      customers: (count, one, active) =>
+        `${count} ${one ? "customer" : "customers"} in all, ${active} with a mandate in force`,
     },
     quarters: {
       title: "What you earned",
@@ -135,6 +136,7 @@ export const en: PortalWords = {
     no_months: "We know of no charging session of your current customers yet.",
     table: "Charged by month",
     month: "Month",
+    all_months: "Together",
     kwh: "kWh",
     active: "Who charged",
   },

@@ -24,6 +24,7 @@ export const nl = {
     "/payouts": "Uitbetalingen",
     "/settings": "Instellingen",
   },
+  filters: { label: "Filters", without: "haal dit filter weg", clear: "Wis alles" },
   range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${ended(partner)}`,
   not_theirs: {
@@ -98,10 +99,9 @@ export const nl = {
       invited: "uitgenodigd",
       claimed: "begonnen",
       signed: "getekend",
-      active: "actief",
       of: (share: string) => `${share}% van wie is uitgenodigd`,
-      all_customers: (count: string, one: boolean) =>
-        `met een machtiging die geldt; ${count} ${one ? "klant" : "klanten"} in totaal`,
+      customers: (count: string, one: boolean, active: string) =>
+        `${count} ${one ? "klant" : "klanten"} in totaal, ${active} met een machtiging die geldt`,
     },
     quarters: {
       title: "Uw verdiensten",
@@ -146,6 +146,7 @@ export const nl = {
     no_months: "Wij weten nog van geen laadbeurt van uw huidige klanten.",
     table: "Geladen per maand",
     month: "Maand",
+    all_months: "Samen",
     kwh: "kWh",
     active: "Klanten die laadden",
   },

@@ -12,6 +12,7 @@ import { figure, figures as tiles } from "../kit/parts/figure.ts";
 import { chipLinks } from "../kit/parts/filter_bar.ts";
 import { rowList } from "../kit/parts/rows.ts";
 import { chartOfMonths, doButton, inNumbers, table } from "../kit/signed_in_views.ts";
+import type { DraftQuery } from "./drafts/query.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import type { Payout } from "./payouts/model.ts";
@@ -169,33 +170,28 @@ function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_las
   };
 }
 
-/** From everybody who was signed up to those who signed and whose mandate holds, each step with its share of the first. */
+/** From everybody who was signed up to those who signed: each step with its share of the first, and a way to who came so far. */
 function funnel(frame: PortalFrame, { drafts, customers_total, customers_active }: Figures): Html {
   const words = WORDS[frame.locale].start;
-  const all = Object.values(drafts).reduce((sum, count) => sum + count, 0);
+  const count = (value: number) => inNumbers(frame, value);
+  const all = Object.values(drafts).reduce((sum, each) => sum + each, 0);
   if (all + customers_total === 0)
     return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
 ${empty("person", WORDS[frame.locale].drafts.none, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] })}</section>`;
-  const most = Math.max(all, customers_active, 1);
-  const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
-    const of =
-      all === 0 || id === "invited" || id === "active" ? "" : words.funnel.of(inNumbers(frame, (count / all) * 100));
-    const small =
-      id === "active" ? words.funnel.all_customers(inNumbers(frame, customers_total), customers_total === 1) : of;
-    return html`<li><span><strong>${inNumbers(frame, count)}</strong> <a href="${frame.to(page, query)}">${words.funnel[id]}</a></span>
-<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round((count / most) * 1000) / 10}" height="1"/></svg>${small ? html`<small>${small}</small>` : ""}</li>`;
+  const step = (id: "invited" | "claimed" | "signed", came: number, query: DraftQuery = {}) => {
+    const share = (came / all) * 100;
+    return html`<li><span><strong>${count(came)}</strong> <a href="${frame.to("/drafts", query)}">${words.funnel[id]}</a></span>
+<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round(share * 10) / 10}" height="1"/></svg><small>${words.funnel.of(count(share))}</small></li>`;
   };
   return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
-<ol class="funnel">
 ${
   all === 0
     ? ""
-    : html`${step("invited", all, "/drafts")}
-${step("claimed", drafts.claimed + drafts.active, "/drafts", { status: "claimed" })}
-${step("signed", drafts.active, "/drafts", { status: "active" })}`
+    : html`<ol class="funnel">${step("invited", all)}
+${step("claimed", drafts.claimed + drafts.active, { status: "begun" })}
+${step("signed", drafts.active, { status: "active" })}</ol>`
 }
-${step("active", customers_active, "/customers", { active: "yes" })}
-</ol></section>`;
+<p><a class="link" href="${frame.to("/customers")}">${words.funnel.customers(count(customers_total), customers_total === 1, count(customers_active))}</a></p></section>`;
 }
 
 /** Quarters that are shown: two years. */
@@ -242,7 +238,7 @@ function allFigures(frame: PortalFrame, figures: Figures, { year, today }: Perio
     return figures.months.find((known) => known.month === month) ?? none;
   });
   return html`<section aria-labelledby="by-month"><h2 id="by-month">${words.months_of(shown)}</h2>
-${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months) : byMonth(frame, months)}</section>
+${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months, { href: frame.to("/uploads"), label: WORDS[frame.locale].menu["/uploads"] }) : byMonth(frame, months)}</section>
 <section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
 ${tiles([
   { name: words.total, value: `${count(figures.kwh_total)} kWh` },
@@ -372,5 +368,17 @@ ${table(
       inNumbers(frame, month.ere_credits, 2),
       inNumbers(frame, month.active_customers),
     ]),
+  {
+    total: [
+      words.all_months,
+      inNumbers(frame, total),
+      inNumbers(
+        frame,
+        months.reduce((all, { ere_credits }) => all + ere_credits, 0),
+        2,
+      ),
+      null,
+    ],
+  },
 )}</details>`;
 }

@@ -28,7 +28,7 @@ export const SOURCES = [
 ] as const;
 export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
-const ACTIVE = ["yes", "no"] as const;
+export const ACTIVE = ["yes", "no"] as const;
 export const BY = ["brought", "api"] as const;
 export const MAIL = ["failed"] as const;
 export const NEEDS = ["signature", "ean", "months", "iban"] as const;

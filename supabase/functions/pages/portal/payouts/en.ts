@@ -9,6 +9,7 @@ export const payouts: typeof payoutsNl = {
   download: "Download all quarters (CSV)",
   file: "payouts",
   paid_on: "Paid on",
+  total: "Together",
   quarter: "Quarter",
   quarter_short: (quarter) => `Q${quarter}`,
   quarter_name: (quarter, year) => `Quarter ${quarter} of ${year}`,

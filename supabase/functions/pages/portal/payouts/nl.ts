@@ -7,6 +7,7 @@ export const payouts = {
   download: "Download alle kwartalen (CSV)",
   file: "uitbetalingen",
   paid_on: "Betaald op",
+  total: "Samen",
   quarter: "Kwartaal",
   quarter_short: (quarter: string) => `K${quarter}`,
   quarter_name: (quarter: string, year: string) => `${quarter}e kwartaal ${year}`,

@@ -7,7 +7,7 @@ import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
-import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
@@ -22,7 +22,7 @@ export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
     title: words.title,
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
-${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
+${payouts.length === 0 ? empty("bank", words.nothing, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] }) : quarterTable(frame, payouts)}
 ${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
 ${payments.length === 0 ? "" : paymentTable(frame, payments)}
@@ -64,7 +64,7 @@ function todo(frame: PortalFrame, { iban_last4, iban_held_until, invoices_need }
       : html`<ul class="todo">${lines.map(({ text, page, label }) => html`<li><p>${text}</p><p><a class="link" href="${frame.to(page)}">${label}</a></p></li>`)}</ul>`
   }
 ${iban_last4 ? html`<p>${words.payouts.account(iban_last4)}</p>` : ""}
-${iban_held_until ? html`<p class="panel">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
+${iban_held_until ? html`<p class="panel waits">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
 }
 
 function quarterOf(frame: PortalFrame, period: string): string {
@@ -90,7 +90,10 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
       inEuro(payout.partner_share_eur, frame.locale),
       inEuro(payout.vat_eur, frame.locale),
     ]),
-    { blocks: true },
+    {
+      blocks: true,
+      ...(payouts.length > 1 ? { total: totalOf(frame, payouts) } : {}),
+    },
   );
 }
 
@@ -122,6 +125,21 @@ ${table(
   { blocks: true },
 )}
 <p class="save"><a class="link" href="${frame.to("/payouts/settlements")}">${words.by_customer}</a></p>`;
+}
+
+/** What the quarters come to; a customer is in several of them, so they are not added up. */
+function totalOf(frame: PortalFrame, payouts: readonly Payout[]): TableCell[] {
+  const sum = (of: "kwh" | "ere_units" | "partner_share_eur" | "vat_eur") =>
+    payouts.reduce((all, payout) => all + payout[of], 0);
+  return [
+    WORDS[frame.locale].payouts.total,
+    null,
+    null,
+    inNumbers(frame, sum("kwh")),
+    inNumbers(frame, sum("ere_units"), 2),
+    inEuro(sum("partner_share_eur"), frame.locale),
+    inEuro(sum("vat_eur"), frame.locale),
+  ];
 }
 
 /** Invoices as rows that open the document. */

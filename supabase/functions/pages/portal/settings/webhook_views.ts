@@ -189,7 +189,7 @@ export function webhookPage(frame: PortalFrame, shown: OneWebhook, at: number, {
     errors,
     body: html`${newsOf(newsTold(frame, typed))}${newsOf(typed.has("all_anyway") ? words.news.all_anyway : undefined)}
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
-<dl>
+<div class="beside"><section><dl>
 <div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
 <div><dt>${words.state}</dt><dd>${chipOf(frame, webhook)} ${stateOf(frame, webhook)}</dd></div>
 <div><dt>${words.sent}</dt><dd>${webhook.types.includes("*") ? words.all : webhook.types.map((type) => html`${named(words.types, type)}<br>`)}</dd></div>
@@ -198,16 +198,8 @@ ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(long
 </dl>
 <div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
 ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
-<h2 id="attempts">${words.attempts}</h2>
-${
-  attempts.length === 0
-    ? html`<p>${words.no_attempts}</p>`
-    : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
-${attemptsTable(frame, page, attempts)}
-${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
-<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${icon("csv")} ${words.attempts_download}</a></p>`
-}
-<h2>${words.replay.title}</h2>
+</section>
+<section><h2>${words.replay.title}</h2>
 ${
   enabled
     ? html`<p>${words.replay.what}</p>
@@ -217,6 +209,15 @@ ${radios({ id: "which", label: words.replay.which, error: errors.which, value: t
 <div class="actions"><button class="button second">${words.replay.submit}</button></div>
 </form>`
     : html`<p>${words.replay.paused}</p>`
+}</section></div>
+<h2 id="attempts">${words.attempts}</h2>
+${
+  attempts.length === 0
+    ? html`<p>${words.no_attempts}</p>`
+    : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
+${attemptsTable(frame, page, attempts)}
+${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
+<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${icon("csv")} ${words.attempts_download}</a></p>`
 }
 <h2>${words.more}</h2>
 <div class="actions"><a class="button second" href="${frame.to(`${page}/change`)}">${words.change.title}</a><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>`,
