@@ -522,6 +522,15 @@ describe("§3 a locked month stays as it was", () => {
     expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "10 staged 2" });
   });
 
+  test("attack: one that moved out of a booked month still waits after its meter was doubted and confirmed again", async () => {
+    await ingest(world, session("a", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    await world.row("update core.chargers set mid_eligible = false where id = $1", charger);
+    await ingest(world, session("a", { started_at: "2026-04-13T18:00:00Z", ended_at: "2026-04-13T19:00:00Z" }));
+    await world.row("update core.chargers set mid_eligible = true where id = $1", charger);
+    expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+    expect(await delivered()).toEqual({ "2026-03": "5 registered 1" });
+  });
+
   test("one that moved waits for no month that was locked while its meter was not confirmed", async () => {
     await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
     await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));

@@ -64,24 +64,24 @@ declare
   waiting jsonb;
 begin
   with waiting as (
-    select s.id, r as booked
+    select s.id, case when (s.connection_id, r.month) in (select * from unnest(connections, months))
+                      then to_jsonb(r) end as booked
       from core.charging_sessions s
       left join lateral (
         select r.* from core.replaced_charging_sessions r
-         where r.session_id = s.id and r.id = s.booked_as
-           and (s.connection_id, r.month) in (select * from unnest(connections, months)) limit 1) r on true
+         where r.session_id = s.id and r.id = s.booked_as limit 1) r on true
      where s.partner_id = private.partner_id() and s.connection_id = any (connections)
        and ('after_lock' = any (s.flags) or s.booked_as is not null)
-       and (r.id is not null or (s.connection_id, s.month) in (select * from unnest(connections, months)))
+       and ((s.connection_id, r.month) in (select * from unnest(connections, months))
+            or (s.connection_id, s.month) in (select * from unnest(connections, months)))
   ), freed as (
     update core.charging_sessions s set booked_as = null
       from waiting w
-     where (w.booked).id is not null and s.partner_id = private.partner_id() and s.id = w.id
+     where w.booked is not null and s.partner_id = private.partner_id() and s.id = w.id
   )
   -- what waited for what was booked may count now
-  select jsonb_agg(case when (w.booked).id is null then jsonb_build_object('id', w.id)
-                        else to_jsonb(w.booked) || jsonb_build_object('id', w.id, 'busy_from', (w.booked).started_at)
-                   end) into waiting from waiting w;
+  select jsonb_agg(coalesce(w.booked || jsonb_build_object('busy_from', w.booked -> 'started_at'), '{}')
+                   || jsonb_build_object('id', w.id)) into waiting from waiting w;
   perform private.total_sessions(private.judge_sessions(waiting)) where waiting is not null;
   perform private.deliver_sessions(opened);
 end $$;

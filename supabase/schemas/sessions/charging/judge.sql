@@ -240,10 +240,9 @@ begin
                 then private.look_beside(s) else '{}' end as look,
            exists (select from private.booked_before(s)) as booked_before,
            s.ended_at is not null
-           and h.mid_eligible is true
            and (s.booked_as is not null
                 -- what came after the lock, and was withdrawn since, was never booked
-                or not 'withdrawn' = any (s.flags) and exists (
+                or h.mid_eligible is true and not 'withdrawn' = any (s.flags) and exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                      and d.period = s.month)) as locked
