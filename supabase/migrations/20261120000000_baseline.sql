@@ -13881,20 +13881,25 @@ comment on function ops.payout_reject(jsonb) is
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
-  with word as (
+  with said as (
+    -- what has another amount may be a charge under the id of the line
     select w.*, l as of, b.status as batch_status,
-           row_number() over (partition by w.what, w.line order by w.day, w.place) as nth,
-           w.what = 'paid' and w.outcome is null
-             and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
-                  or coalesce(w.day <> l.booked_on, false)) as again
+           w.outcome is null and coalesce(w.amount, l.amount) = l.amount as counts
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
+  ), numbered as (
+    select s.*, count(*) filter (where s.counts) over (partition by s.what, s.line order by s.day, s.place) as nth
+      from said s
+  ), word as (
+    select n.*, n.what = 'paid' and n.counts and (n.nth > 1 or coalesce(n.day <> (n.of).booked_on, false)) as again
+      from numbered n
   ), counted as (
     select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line))
                           and ((w.of).surplus_on is null
-                               or (w.of).surplus_on = min(w.day) filter (where w.returned) over (partition by w.line))
+                               or (w.of).surplus_on = min(w.day) filter (where w.returned and w.counts)
+                                                        over (partition by w.line))
                      then 1 else 0 end as spare
       from word w
   )

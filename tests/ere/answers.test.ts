@@ -519,6 +519,32 @@ describe("contract §3 payout answer", () => {
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
   });
 
+  test("attack: a charge under the id of a payment, or a return of another amount, hides neither the payment nor its return", async () => {
+    const [first, second] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const [one, two] = [first, second].map((customer) =>
+      bare(String(lines.find(({ payee }) => payee === customer?.account_id)?.line_id)),
+    ) as [string, string];
+    const entry = (line: string, amount: string, day: string, reason?: string) =>
+      bankEntry(MESSAGE, { amount, credit: !!reason, day, details: [{ line, amount, ...(reason ? { reason } : {}) }] });
+    const debits = [
+      ...[entry(one, "0.25", "2026-08-17"), entry(one, "80.00", "2026-08-17")],
+      ...[entry(two, "40.00", "2026-08-17"), entry(two, "0.25", "2026-08-17")],
+    ];
+    const { outcomes } = await answer(world.anna, camt(MESSAGE, debits));
+    expect(outcomes).toEqual(["amount_differs", "paid", "paid", "amount_differs"]);
+    const ends = await world.row("select count(*)::int as paid, max(booked_again) as again from core.payout_lines");
+    expect(ends).toEqual({ paid: 2, again: null });
+    const credits = [
+      ...[entry(one, "0.50", "2026-08-19"), entry(one, "80.00", "2026-08-19", "AM04")],
+      ...[entry(two, "39.50", "2026-08-18", "AM04"), entry(two, "40.00", "2026-08-19", "AM04")],
+    ];
+    const [asked, done] = await both(camt(MESSAGE, credits));
+    expect(asked?.outcomes).toEqual(["amount_differs", "waits", "amount_differs", "waits"]);
+    expect(done?.outcomes).toEqual(["amount_differs", "failed", "amount_differs", "failed"]);
+  });
+
   test("contract §3 two people who read two reasons for one line agree that it failed, and the stricter reason holds", async () => {
     // holder, account, or nothing: whoever reads it first, and whoever by hand
     const orders = ["AC04 TM01", "TM01 AC04", "MD07 AC04", "AC04 MD07", "TM01 XX13"];
