@@ -582,6 +582,35 @@ describe("contract §3 payout answer", () => {
     await world.agrees();
   });
 
+  test("contract §3 of several reasons for one line the strictest holds, whatever the bank says of its batch", async () => {
+    const customers = await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const reasonOf = (code: string) => `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`;
+    const several = [["NARR", "MD07", "AC04"], ["MS03", "AC04", "AC06"], ["TM01"]].map((codes, n) => ({
+      line: bare(String(lines.find(({ payee }) => payee === customers[n]?.account_id)?.line_id)),
+      status: `<TxSts>RJCT</TxSts>${codes.map(reasonOf).join("")}`,
+    }));
+    const status = { id: bare(batch_id), group: statusOf("PART"), batch: statusOf("PART", "AC06"), lines: several };
+    const [, done] = await both(pain002("pain.002.001.10", status));
+    expect(done?.said.map(({ outcome, reason }: Record<string, string>) => [outcome, reason])).toEqual([
+      ["failed", "MD07"],
+      ["failed", "AC04"],
+      ["failed", "TM01"],
+    ]);
+    expect(await notices("payout_failed")).toEqual([customers[1]?.account_id]);
+    // what another file says that the bank had before has the reason of that file
+    await world.exported();
+    const [line] = (await world.row("select array_agg(id) as ids from core.payout_lines where status = 'pending'")).ids;
+    const one = async (run: Run, reason: string) => {
+      const said = { line: bare(String(line)), ...statusOf("RJCT", reason) };
+      const [word] = (await answer(run, pain002("pain.002.001.10", { id: bare(batch_id), lines: [said] }))).said;
+      return [word.outcome, word.reason];
+    };
+    expect(await one(world.anna, "TM01")).toEqual(["waits", "TM01"]);
+    expect(await one(world.bram, "DU03")).toEqual(["had_before", "DU03"]);
+  });
+
   test("contract §3 what one person read and another says by hand is one failure, by the stricter reason", async () => {
     const customers = await world.sold([100, 50, 25]);
     const { batch_id } = await world.exported();
