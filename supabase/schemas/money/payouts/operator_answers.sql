@@ -332,9 +332,7 @@ comment on function ops.payout_answer(jsonb) is
   'sha256} to {changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back '
   'as a credit; besides has the reasons of the batch of a line. what is booked (a batch, amount is its sum), paid or '
   'back (a line), rejected (a batch), or back_batch. What was booked is paid at once. What came back, or was refused, '
-  'waits until a second login repeats it.'; returned is of a line that came back as a credit.'
-  ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
-  'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
+  'waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.
 create function private.set_outcomes(words private.bank_word[], what text, lines uuid[], outcome text)
