@@ -611,6 +611,21 @@ describe("contract §3 payout answer", () => {
     expect(await one(world.bram, "DU03")).toEqual(["had_before", "DU03"]);
   });
 
+  test("attack: who gave another IBAN between the export and the refusal is not asked for one, and is paid to it", async () => {
+    const [changed, same] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    await world.setIban(changed as never, "NL20INGB0001234567");
+    const lines = (await world.linesOf(batch_id)).map(({ line_id }) => ({
+      line: bare(line_id),
+      ...statusOf("RJCT", "AC04"),
+    }));
+    await both(pain002("pain.002.001.10", { id: bare(batch_id), lines }));
+    expect(await notices("payout_failed")).toEqual([same?.account_id]);
+    const { batch_id: next, xml } = await world.exported();
+    expect((await world.linesOf(next)).map(({ payee }) => payee)).toEqual([changed?.account_id]);
+    expect(xml).toContain("<IBAN>NL20INGB0001234567</IBAN></Id></CdtrAcct>");
+  });
+
   test("contract §3 what one person read and another says by hand is one failure, by the stricter reason", async () => {
     const customers = await world.sold([100, 50, 25]);
     const { batch_id } = await world.exported();
