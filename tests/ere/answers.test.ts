@@ -506,19 +506,26 @@ describe("contract §3 payout answer", () => {
     const credit = (id: string) => entryOf(end, "80.00", { credit: true, day: "2026-08-19" }).replace("B1", id);
     const returned = (id: string) =>
       credit(id).replace("</TxDtls>", "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls>");
-    expect((await answer(world.anna, returned("B2"))).outcomes).toEqual(["surplus"]);
+    const told = async (xml: string) => {
+      const file = join(world.folder, "told.xml");
+      writeFileSync(file, xml);
+      const { out } = await operate(["payout", "answer", "--file", file], {
+        OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
+        PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+      });
+      return out;
+    };
+    // two files may give one booking two days
+    expect(await told(returned("B2"))).toMatch(/surplus: .* that it paid once, run payout settle --failed/);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["surplus_before"]);
     // an account that was paid is not wrong
-    const { out } = await operate(["payout", "answer", "--file", join(world.folder, `bank-${files}.xml`)], {
-      OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
-      PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
-    });
-    expect(out).toMatch(/payout settle --failed --reason MS03/);
+    expect(await told(returned("B3"))).toMatch(/payout settle --failed --reason MS03/);
     await world.anna(["payout", "settle", "--failed", end, "--reason", "AC04"]);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["already"]);
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
   });
 
+  // VMelnalksnis/Gnomeshade#241: a fee has the reference of its payment
   test("attack: a charge under the id of a payment, or a return of another amount, hides neither the payment nor its return", async () => {
     const [first, second] = await world.sold([100, 50]);
     const { batch_id } = await world.exported();
