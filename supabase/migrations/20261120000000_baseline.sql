@@ -215,11 +215,16 @@ end $$;
 
 -- Narrows the transaction to a person's own rows within a tenant, or without a person to none that has an owner.
 create function private.act_for_person(partner uuid, person uuid) returns void
-language sql
+language plpgsql
 as $$
-  select private.set_tenant(partner), set_config('app.user_id', coalesce(person::text, ''), true),
-         set_config('app.owner_id', coalesce(person::text, ''), true), set_config('app.sees_whole_tenant', '', true)
-$$;
+declare
+  ignored text;
+begin
+  ignored := set_config('app.partner_id', coalesce(partner::text, ''), true);
+  ignored := set_config('app.user_id', coalesce(person::text, ''), true);
+  ignored := set_config('app.owner_id', coalesce(person::text, ''), true);
+  ignored := set_config('app.sees_whole_tenant', '', true);
+end $$;
 
 -- The policies of every table read these. The planner writes the bodies into each query (0.2 us, a function call took
 -- 1.1).
@@ -2131,6 +2136,7 @@ create table core.charging_sessions (
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
+  booked_as      bigint,
   constraint charging_sessions_pkey primary key (id, charger_id, partner_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
@@ -2167,6 +2173,9 @@ comment on column core.charging_sessions.meter_start_wh is
   'source did not say.';
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.booked_as is
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed after the '
+  'lock of that month. Null once the month opens, and of what changed before the lock.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
@@ -2635,6 +2644,8 @@ create table core.ocpp_links (
   waiting      jsonb       not null default '[]',
   freed        jsonb       not null default '{}',
   idle         jsonb       not null default '{}',
+  mirror       jsonb       not null default '{}',
+  by_mirror    boolean     not null default false,
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -2651,6 +2662,11 @@ comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.mirror is
+  'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
+  'that booted since, and whether each is of another.';
+comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is
@@ -3021,6 +3037,8 @@ comment on table core.credits is
   'reversed credit is kept. Kept seven years.';
 -- serves: the one credit of a row that is not reversed
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
+-- serves: the customers of a partner's clients whose months the register rejected
+create index credits_rejected on core.credits (partner_id, row_id) where accepted_kwh = 0 and reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
 select private.enable_tenant_policy('core.credits', 'select');
@@ -7199,7 +7217,8 @@ begin
              'catalog_charger_id.', family.model)
     when family.mid_evidence = 'unknown' then
       format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
-    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model. '
+                                    'Search GET /v1/catalog/chargers, or ask the operator to add it.'
     when json_array_length(answer.suggestions) = 0 then
       format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
     else format('No %s model is known by this name. If it is one of the suggestions, choose it by its '
@@ -10381,6 +10400,11 @@ end $$;
 -- The gates of eligibility, computed here and nowhere else. packages/shared/src/values/gates.ts has the same list, and
 -- says what each means.
 
+-- Whether the EAN register, or the operator, says that an EAN is of its address.
+create function private.is_validated(ean_status text) returns boolean
+language sql immutable
+return coalesce(ean_status in ('matched', 'manual'), false);
+
 -- Each gate in the order of the checklist. Besides eligibility it may be needed for a person's own submission, an
 -- approval or a booking.
 create function private.gates(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
@@ -10389,7 +10413,7 @@ language sql immutable
 begin atomic
   values ('mandate_signed',         coalesce(mandate_status = 'signed', false),
           '{submission,approval}'::text[]),
-         ('ean_validated',          coalesce(ean_status in ('matched', 'manual'), false),      '{approval,booking}'),
+         ('ean_validated',          private.is_validated(ean_status),                          '{approval,booking}'),
          ('mid_charger_registered', has_mid_charger,                                           '{approval,booking}'),
          ('iban_present',           has_iban,                                                  '{booking}');
 end;
@@ -11398,7 +11422,7 @@ end $$;
 
 -- The operator on bookings: preview, open, submit, withdraw, list.
 
--- The first day of a quarter written 2026-Q2; its year must have a factor.
+-- The first day of a quarter written 2026-Q2 that has begun; its year must have a factor.
 create function private.read_quarter(value text) returns date
 language plpgsql
 as $$
@@ -11409,6 +11433,7 @@ begin
     quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
   perform private.refuse_if('invalid_quarter', quarter is null or quarter < private.first_delivery_month());
+  perform private.refuse_if('quarter_not_begun', quarter > private.today(), json_build_object('quarter', value));
   perform private.refuse_if('factor_missing',
                             not exists (select from core.ere_factors f
                                         where f.delivery_year = extract(year from quarter)),
@@ -11426,6 +11451,15 @@ as $$
           or private.quarter_name(b.quarter) = named)
 $$;
 
+-- Refuses a booking that there is not; a quarter that has not begun, or cannot be, in the words of read_quarter.
+create function private.refuse_booking(named text) returns void
+language plpgsql
+as $$
+begin
+  perform private.read_quarter(named) where named ~ '^20[0-9]{2}-Q[1-4]$';
+  perform private.refuse('booking_not_found', json_build_object('booking', named));
+end $$;
+
 -- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner
 -- becomes the tenant.
 create function private.booking_named(input jsonb) returns core.bookings
@@ -11438,7 +11472,7 @@ declare
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   perform private.act_as_operator(input);
-  perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
+  perform private.refuse_booking(named) where cardinality(candidates) = 0;
   perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1,
                             json_build_object('booking', named, 'partner', input -> 'partner'));
   perform private.set_tenant((candidates[1]).partner_id);
@@ -11488,11 +11522,8 @@ as $$
 declare
   partner constant uuid := private.chosen_partner(input);
 begin
-  perform private.refuse_if('booking_not_found',
-                            input ? 'booking' and not exists (select
-                                                              from private.bookings_named(input ->> 'booking',
-                                                              partner)),
-    json_build_object('booking', input ->> 'booking'));
+  perform private.refuse_booking(input ->> 'booking')
+    where input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner));
   return (
     select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug,
                                                            b.number desc), '[]'))
@@ -11518,8 +11549,6 @@ declare
 begin
   perform private.act_as_operator(input);
   wanted := private.read_quarter(input ->> 'quarter');
-  perform private.refuse_if('quarter_not_begun', wanted > private.today(),
-                            json_build_object('quarter', input ->> 'quarter'));
   -- whoever has something that could be booked, and whoever has a booking open already
   chosen := array(
     select p.id from core.partners p
@@ -11992,10 +12021,6 @@ declare
   unpayable json;
   payable boolean;
 begin
-  -- names of quarters sort as their days do
-  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
-                            and named > private.quarter_name(private.quarter_of(private.today())),
-    json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   begun := array(
@@ -14473,6 +14498,9 @@ begin
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
     touched := touched || line.batch_id;
+    perform private.refuse_if('payout_failed_before',
+      line.status = 'failed' and input ->> 'reason' is not null and line.failed_reason <> reason,
+      json_build_object('line', named, 'reason', line.failed_reason));
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
     if effect <> 'none' or line.return_asked_by <> login then
@@ -14979,6 +15007,11 @@ end $$;
 
 -- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
 
+-- How far a payment is, as those read it who are paid: released to the bank is approved.
+create function private.payment_status(line text, batch text) returns text
+language sql immutable
+return case when line = 'pending' and batch <> 'prepared' then 'approved' else line end;
+
 create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text,
                payment_reference text,
@@ -14994,7 +15027,7 @@ begin
   -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
     select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
-           case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status
+           private.payment_status(l.status, b.status) as status
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
      where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
@@ -15005,7 +15038,8 @@ begin
     return query
     select p.id, a.id, a.cpo_external_ref, p.amount, line.status, line.reference, line.prepared_at, line.paid_at
       from core.payout_parts p
-      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+          and (client is null or a.client_id = client)
      where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
        and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
      order by p.id limit wanted offset skipped;
@@ -15017,7 +15051,8 @@ begin
     elsif skipped > 0 then
       select count(*) into parts
         from core.payout_parts p
-        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+            and (client is null or a.client_id = client)
        where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
          and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref');
       skipped := skipped - parts;
@@ -15025,7 +15060,8 @@ begin
   end loop;
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
-  'The parts of payments to a partner for a client''s accounts, newest payment first, one more than the limit. '
+  'The parts of payments to a partner for the accounts of a client, or of all its clients if that is null, newest '
+  'payment first, one more than the limit. '
   'Definer, because the payment is the partner''s and its batch the service''s own.';
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json
@@ -18764,7 +18800,8 @@ language sql security definer
 as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'),
                                                                             input); $$;
 comment on function api.replay_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed, types} to {ok, from, to, '
+  'events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language sql security definer
@@ -19308,7 +19345,7 @@ begin
 end $$;
 
 -- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given
--- up.
+-- up. types chooses among them.
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
 as $$
@@ -19316,11 +19353,16 @@ declare
   since bigint;
   until bigint;
   again int;
+  -- null: all that it gets
+  wanted constant text[] := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
 begin
   perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
   if (input ->> 'failed')::boolean then
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
-     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null
+       and (wanted is null or exists (
+              select from core.events e
+               where e.partner_id = r.partner_id and e.id = r.event_id and e.type = any (wanted)));
     get diagnostics again = row_count;
     perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
@@ -19333,7 +19375,8 @@ begin
     from core.events e
    where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since
        and e.sequence <= until
-     and (endpoint.types is null or e.type = any (endpoint.types)) and private.is_shown(e, not endpoint.pseudonymous)
+     and (endpoint.types is null or e.type = any (endpoint.types)) and (wanted is null or e.type = any (wanted))
+     and private.is_shown(e, not endpoint.pseudonymous)
   on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
   get diagnostics again = row_count;
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));
@@ -20277,7 +20320,8 @@ begin
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
-             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
+             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed,
+             null as ean_validation_status, null::boolean as iban_checksum_ok
         from shown k
         left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
@@ -20295,7 +20339,8 @@ begin
              s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
-             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true,
+             c.ean_validation_status, a.iban_checksum_ok
         from core.accounts a
         left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
         left join core.connection_mandates c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -20325,6 +20370,15 @@ begin
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
+         and (looks_for ->> 'needs' is null or k.source = 'cpo_api' and case looks_for ->> 'needs'
+                when 'signature' then k.mandate_status in ('pending', 'expired')
+                when 'ean' then k.mandate_status is not null and not private.is_validated(k.ean_validation_status)
+                when 'iban' then not k.iban_checksum_ok
+                when 'months' then exists (
+                  select from core.connections n
+                    join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
+                        and d.status = 'rejected'
+                   where n.partner_id = partner.id and n.account_id = k.user_id and n.status = 'active') end)
          and (looks_for ->> 'text' is null or k.source = 'cpo_api'
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
@@ -20360,8 +20414,8 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first that match {text, city, is_active, source, charger, registration, '
-  'mail} of these people and accounts of its clients, to {found, customers}; found counts all that match. An account '
-  'has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
+  'mail, needs} of these people and accounts of its clients, to {found, customers}; found counts all that match. An '
+  'account has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
   'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
   'partner itself uploaded or invited.';
 
@@ -20638,31 +20692,48 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot.
+-- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
+-- of the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with counted as (
-    select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
-      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric,
-          ere_credits numeric)
-  ), delivered as (
-    select d.period, round(sum(d.total_kwh), 2) as kwh,
-        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+  with kind as (
+    select k.of_clients, k.name from (values (false, 'customers'), (true, 'accounts')) k (of_clients, name)
+     -- nobody is shown the people's tenant as accounts
+     where not k.of_clients or tenant <> private.people_tenant()
+  ), counted as (
+    select k.of_clients, to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
+      from kind k
+     cross join json_to_recordset(private.count_dashboard(tenant, k.of_clients) -> 'months') as m (month text,
+         kwh numeric, ere_credits numeric)
+  ), holder as (
+    select false as of_clients, a.partner_id, a.id, k.attached_month
       from core.attributions k
       join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
-      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+     where k.partner_id = tenant
+    union all
+    select true, a.partner_id, a.id, '-infinity' from core.accounts a
+     where a.partner_id = tenant and tenant <> private.people_tenant()
+  ), delivered as (
+    select k.of_clients, d.period, round(sum(d.total_kwh), 2) as kwh,
+        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+      from holder k
+      join core.connections c on c.partner_id = k.partner_id and c.account_id = k.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
           and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
           and m.period = d.period
-     where k.partner_id = tenant and (d.status = 'staged' or d.locked)
-     group by d.period
+     where d.status = 'staged' or d.locked
+     group by k.of_clients, d.period
   )
-  select 'dashboards show what customers delivered', coalesce(sum(d.kwh), 0), coalesce(sum(c.kwh), 0),
-         count(*) filter (where k.is_wrong), min(to_char(period, '"month "YYYY-MM')) filter (where k.is_wrong)
-    from delivered d full join counted c using (period)
-   cross join lateral (select (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong) k
+  select format('dashboards show what %s delivered', k.name), coalesce(sum(r.expected), 0), coalesce(sum(r.found), 0),
+         count(*) filter (where r.is_wrong), min(to_char(r.period, '"month "YYYY-MM')) filter (where r.is_wrong)
+    from kind k
+    left join (
+      select of_clients, period, d.kwh as expected, c.kwh as found,
+             (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong
+        from delivered d full join counted c using (of_clients, period)) r using (of_clients)
+   group by k.of_clients, k.name order by k.of_clients
 $$;
 
 -- supabase/schemas/pages/partner/figures.sql
@@ -20815,6 +20886,14 @@ as $$
     'webhooks', private.webhooks_counted(client.id))
 $$;
 
+-- What an account of a client is called: by its client, or by who signs.
+create function private.account_name(account core.accounts) returns text
+language sql stable
+as $$
+  select coalesce(account.display_name, account.company ->> 'name', (
+    select s.full_name from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id))
+$$;
+
 create function api.read_portal_clients(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -20846,7 +20925,7 @@ begin
    where a.partner_id = private.partner_id() and a.id = private.as_uuid(query ->> 'after') and a.owner_id = client.id;
   return (
     with page as (
-      select a.*, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
+      select a.*, a as account, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
         from core.accounts a
        where a.partner_id = private.partner_id() and a.owner_id = client.id
          and (last.id is null or (a.created_at, a.id) < (last.created_at, last.id))
@@ -20860,12 +20939,11 @@ begin
         select coalesce(json_agg(private.webhook_json(e) || jsonb_build_object(
                  'attempts', private.newest_attempts(e, 3)) order by e.created_at, e.id), '[]')
           from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id),
+      'parked', private.parked_names(client.id, 20),
       'accounts', (
         select coalesce(json_agg(json_build_object(
                  'account_id', p.id, 'reference', p.cpo_external_ref,
-                 'name', coalesce(p.display_name, p.company ->> 'name', (
-                   select s.full_name from core.signatories s
-                    where s.partner_id = p.partner_id and s.account_id = p.id)),
+                 'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
@@ -20883,9 +20961,9 @@ begin
 end $$;
 comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
-  'accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts. accounts: '
-  '[{account_id, reference, name, created_at, checklist, ere_eligible, latest: {period, total_kwh} | null}]. Send '
-  'after for the next page; null at the end.';
+  'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
+  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, latest: '
+  '{period, total_kwh} | null}]. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21073,6 +21151,17 @@ begin
     people := case when cardinality(people) <= most then people end;
     accounts := case when cardinality(accounts) <= most then accounts end;
   end if;
+  -- what an index finds is found among all accounts, if few need it
+  accounts := coalesce(accounts, case
+    when looks_for ->> 'needs' = 'iban' then array(
+      select a.id from core.accounts a
+       where a.partner_id = customer_candidates.partner and not a.iban_checksum_ok limit most + 1)
+    when looks_for ->> 'needs' = 'months' then (
+      select r.accounts from private.accounts_rejected(customer_candidates.partner) r where r.whole)
+    when looks_for ->> 'mail' = 'failed' then array(
+      select s.account_id from core.signatories s
+       where s.partner_id = customer_candidates.partner and s.mail_failed_at is not null limit most + 1) end);
+  accounts := case when cardinality(accounts) <= most then accounts end;
   return array(
     select k.id from (
       (select a.user_id as id, a.created_at from core.attributions a
@@ -21097,8 +21186,8 @@ begin
      order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by, needs, mail}: people '
+  'that it brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
   'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
   'is found by what.';
 
@@ -21164,24 +21253,42 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'registration, by, needs}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
   'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. '
   'by is brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid
+-- and whether the IBAN can be right, its position as GET /v1/ere-positions has it, and the newest 24 months with the
 -- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
-language sql stable
+language plpgsql stable
 as $$
+declare
+  -- a constant: else the positions of all accounts are made, for one
+  years constant int[] := array(select f.delivery_year from core.figures f
+                                 where f.partner_id = portal_account.partner order by f.delivery_year desc);
+begin
+  return (
   select json_build_object(
            'client', json_build_object('id', c.id, 'name', c.name), 'checklist', g.checklist,
+           'connections', (
+             select coalesce(json_agg(json_build_object(
+                      'ean_code', n.ean_code, 'ean_validation_status', n.ean_validation_status) order by n.created_at,
+                      n.id), '[]')
+               from core.connections n
+              where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
+           'payout_handler', g.payout_handler,
+           'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
+                                 where a.partner_id = g.partner_id and a.id = g.account_id),
+           'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
-                      'file', u.file_name, 'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
+                      'file', u.file_name, 'upload_id', v.upload_id,
+                      'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
                       order by d.period desc, d.connection_id), '[]')
                from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
                        from (select n.*, count(*) over () as connections from core.connections n
@@ -21193,8 +21300,10 @@ as $$
               where d.place <= 24))
     from core.account_gates g
     join private.cpo_clients() c on c.id = g.client_id
-   where g.partner_id = portal_account.partner and g.account_id = portal_account.account
-$$;
+    join private.positions(years) p on p.partner_id = portal_account.partner
+        and p.account_id = portal_account.account
+   where g.partner_id = portal_account.partner and g.account_id = portal_account.account);
+end $$;
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -21299,7 +21408,7 @@ begin
                                               case when sort = 'until' and a.status = 'invited'
                                                    then (a.draft).expires_at end,
                                               case when sort = 'oldest' then -a.place end, a.place) as number
-        from alike a where query #>> '{for,status}' is null or a.status = query #>> '{for,status}'
+        from alike a where query #> '{for,status}' is null or query #> '{for,status}' ? a.status
     )
     select json_build_object(
       'who', private.portal_who(),
@@ -21313,10 +21422,10 @@ begin
                            and (d.created_at, d.id) < ((e.draft).created_at, e.id)))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
-  'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, '
-  'total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the '
-  'newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as '
-  'after to search older ones; null is the end.';
+  'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, '
+  'drafts, total, counts, more_after}. needs as private.needs_attention; status is a list of them; sort is name, '
+  'status, city, until or oldest, else the newest first. total and counts by status are of what was found among '
+  'private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
 
 -- Whether a draft's customer may be mailed the invitation again: three times, each a day after the last. mail_limit:
 -- private.mails_that_fit.
@@ -21641,7 +21750,59 @@ comment on function api.invite_import(jsonb, jsonb) is
 
 -- supabase/schemas/pages/partner/portal_payouts.sql
 
--- What a partner earned, in its portal.
+-- What a partner earned, and what it was paid, in its portal.
+
+create function private.partner_payments(partner uuid, size int) returns json
+language sql stable security definer
+as $$
+  with own as (
+    -- a payment may be for a hundred thousand accounts: only the partner's own parts are read
+    select p.line_id, sum(p.amount) filter (where p.kind = 'partner') as share,
+           sum(p.amount) filter (where p.kind = 'vat') as vat
+      from core.payout_parts p
+     where p.ledger_partner_id = any (array[partner, private.people_tenant()]) and p.payee_id = partner
+         and p.kind in ('partner', 'vat')
+     group by p.line_id
+  )
+  select coalesce(json_agg(json_build_object(
+           'payment_reference', replace(l.id::text, '-', ''), 'status', private.payment_status(l.status, b.status),
+           'created_at', private.iso(b.prepared_at), 'paid_at', private.iso(l.paid_at), 'amount_eur', l.amount,
+           'share_eur', coalesce(o.share, 0), 'vat_eur', coalesce(o.vat, 0),
+           'customers_eur', l.amount - coalesce(o.share, 0) - coalesce(o.vat, 0)) order by l.arrival desc), '[]')
+    from (select * from core.payout_lines l
+           where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+           order by l.arrival desc limit size) l
+    join core.payout_batches b on b.id = l.batch_id
+    left join own o on o.line_id = l.id
+$$;
+comment on function private.partner_payments(uuid, int) is
+  'The newest payments to a partner: [{payment_reference, status, created_at, paid_at, amount_eur, share_eur, vat_eur, '
+  'customers_eur}]. customers_eur is what GET /v1/settlements lists by customer. Definer, because a batch is the '
+  'service''s own.';
+
+create function api.read_portal_settlements(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    with page as (
+      select * from private.settlements(private.partner_id(), null, query) with ordinality
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'settlements', (select coalesce(json_agg(json_build_object(
+           'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
+           'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
+           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
+         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
+        where p.ordinality <= (query ->> 'limit')::int),
+      'has_more', (select count(*) from page) > (query ->> 'limit')::int));
+end $$;
+comment on function api.read_portal_settlements(jsonb, jsonb) is
+  'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
+  '{who, settlements, has_more}, each settlement with the name of the customer.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -21652,6 +21813,7 @@ begin
     select json_build_object(
       'who', private.portal_who(),
       'payouts', private.partner_payouts(p.id),
+      'payments', private.partner_payments(p.id, 20),
       'invoices', private.partner_invoices(),
       'fee_pct', p.default_fee_pct,
       'share_pct', p.partner_share_pct,
@@ -21662,8 +21824,9 @@ begin
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_payouts(jsonb) is
-  'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, '
-  'payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
+  'What a partner earned: {who, payouts, payments, invoices, fee_pct, share_pct, iban_last4, iban_held_until, '
+  'invoices_need}, payouts as GET /partner/payouts, payments as private.partner_payments, invoices as GET '
+  '/partner/invoices, invoices_need as private.why_no_invoice.';
 
 -- supabase/schemas/pages/partner/portal_settings.sql
 
@@ -21786,11 +21949,15 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'signed_in_recently', private.signed_in_recently(),
-    'webhooks', private.own_webhooks());
+    'webhooks', private.own_webhooks(),
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'id', c.id, 'name', c.name, 'webhooks', private.webhooks_counted(c.id)) order by c.created_at,
+                         c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null));
 end $$;
 comment on function api.read_portal_webhooks(jsonb) is
-  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest '
-  'first.';
+  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks, clients: [{id, '
+  'name, webhooks}]}, the oldest first. clients have webhooks of their own, as private.webhooks_counted.';
 
 create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
@@ -21845,6 +22012,26 @@ as $$
                d.id desc limit private.drafts_examined()) d
 $$;
 
+-- Accounts of a partner's clients with a month that the register rejected and nobody delivered again. whole is false
+-- where 3,000 months are not all of them.
+create function private.accounts_rejected(partner uuid, out accounts uuid[], out whole boolean)
+language sql stable
+as $$
+  with found as (
+    select r.connection_id
+      from core.credits c
+      join core.booking_rows r on r.partner_id = c.partner_id and r.id = c.row_id
+      join core.delivered_months d on d.partner_id = r.partner_id and d.connection_id = r.connection_id
+          and d.period = r.period and d.status = 'rejected'
+     where c.partner_id = accounts_rejected.partner and c.accepted_kwh = 0 and c.reversed_at is null
+     limit 3000
+  )
+  select array(select distinct n.account_id from found f
+                 join core.connections n on n.partner_id = accounts_rejected.partner and n.id = f.connection_id
+                     and n.status = 'active'),
+         (select count(*) < 3000 from found)
+$$;
+
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language plpgsql stable security definer
 as $$
@@ -21870,6 +22057,9 @@ begin
            or n.is_account and exists (
            select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
               and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where c.mandate_status in ('pending', 'expired')) as unsigned,
+         count(*) filter (where c.mandate_status is not null
+                          and not private.is_validated(c.ean_validation_status)) as ean,
          count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
@@ -21882,11 +22072,18 @@ begin
       union all
       select h.id, h.mid_eligible, h.created_at from core.chargers h
        where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
-      order by created_at desc, id limit 1) h on true;
+      order by created_at desc, id limit 1) h on true
+    -- the connection that the list shows
+    left join lateral (
+      select m.mandate_status, m.ean_validation_status from core.connection_mandates m
+       where n.is_account and m.partner_id = partner.id and m.account_id = n.id and m.status = 'active'
+       order by m.mandate_status = 'signed' desc, m.created_at, m.connection_id limit 1) c on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
-    'mail', needs.mail,
+    'mail', needs.mail, 'unsigned', needs.unsigned, 'ean', needs.ean,
+    'months_rejected', (select json_build_object('customers', cardinality(r.accounts), 'at_least', not r.whole)
+                          from private.accounts_rejected(partner.id) r),
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -21894,9 +22091,10 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. Accounts of its clients are among them. all: there are no others. mail leaves the '
-  'accounts out, because an index counts them. Definer, because people own what they have in the people''s tenant. '
-  'It discloses counts.';
+  'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
+  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
+  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -21916,6 +22114,17 @@ comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
 
+-- Whether the last payment to a partner failed: the reason of the bank and what it bars, null if it did not fail.
+create function private.payment_failed(partner uuid) returns json
+language sql stable
+as $$
+  select case when l.status = 'failed' and l.released_at is null
+              then json_build_object('reason', l.failed_reason, 'effect', l.failed_effect) end
+    from core.payout_lines l
+   where l.partner_id = payment_failed.partner and l.payee_id = payment_failed.partner and l.status <> 'cancelled'
+   order by l.arrival desc limit 1
+$$;
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -21927,6 +22136,26 @@ $$;
 comment on function private.partner_coming(uuid) is
   'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
   'what people own is in the people''s tenant.';
+
+-- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
+-- are charging sessions that wait for their charger, up to 1,001.
+create function private.clients_in_need() returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name, 'failing', w.failing,
+                                             'disabled', w.disabled, 'parked', p.parked) order by c.created_at, c.id),
+                  '[]')
+    from private.cpo_clients() c
+   cross join lateral (
+     select count(*) filter (where e.status = 'disabled') as disabled,
+            count(*) filter (where e.status = 'enabled' and e.failing_since is not null) as failing
+       from core.webhook_endpoints e where e.partner_id = c.partner_id and e.owner_id = c.id) w
+   cross join lateral (
+     select count(*) as parked
+       from (select from core.parked_charging g
+              where g.partner_id = c.partner_id and g.owner_id = c.id limit 1001) g) p
+   where c.disabled_at is null and w.failing + w.disabled + p.parked > 0
+$$;
 
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
@@ -21965,9 +22194,12 @@ begin
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
-      'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
-      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
-                      and s.mail_failed_at is not null),
+      'payment_failed', private.payment_failed(partner.id),
+      'clients', private.clients_in_need(),
+      'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
+                                            and not a.iban_checksum_ok limit 1001) a),
+      'mail_failed', (select count(*) from (select from core.signatories s where s.partner_id = partner.id
+                                             and s.mail_failed_at is not null limit 1001) s),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -21979,9 +22211,10 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
-  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
-  'mail_failed: those of them whom mail does not reach.';
+  'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
+  'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
+  'whom mail does not reach, up to 1,001.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -22247,12 +22480,14 @@ as $$
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
            'password_refused_at',
-               case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at)
-                    end,
+               -- anybody can name an identity: while the charger is heard of, or its mirror, the attempt was not its
+               case when h.ocpp_refused_at > coalesce(h.last_seen_at + interval '3 minutes', '-infinity')
+                         and l.by_mirror is not true then private.iso(h.ocpp_refused_at) end,
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at)))
            || jsonb_build_object('mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
     from core.chargers h
+    left join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
@@ -22311,10 +22546,28 @@ begin
                        and h.status = 'active' and private.wants_serial_number(h)),
     'elsewhere', (select coalesce(json_agg(json_build_object(
                            'id', h.id, 'since', private.iso(nullif(h.counts_before, '-infinity')),
+                           -- only of the person themself: never tell whose
+                           'own', (select min(private.charger_name(o)) from private.registrations_of(h) o
+                                    where o.user_id = h.user_id
+                                      and (o.status = 'active') = (h.counts_from = 'infinity')),
                            'until', private.iso(nullif(h.counts_from, 'infinity')))), '[]')
                     from core.chargers h where h.user_id = private.user_id() and h.status = 'active'
                      and (h.counts_from < 'infinity' or h.counts_from = 'infinity' and h.booted_as is not null
                                                      and h.brand is not null)),
+    'mirrors', (select coalesce(json_agg(l.charger_id), '[]')
+                  from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                 where h.user_id = private.user_id() and h.status = 'active' and l.by_mirror),
+    'mixed', (select coalesce(json_agg(json_build_object('id', h.id, 'serial_number', l.mirror ->> 'serial',
+                                                         'at', private.iso((l.mirror ->> 'at')::timestamptz))), '[]')
+                from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+               where h.user_id = private.user_id() and h.status = 'active' and l.mirror ? 'serial'),
+    'unplaced', (select coalesce(json_agg(json_build_object('id', h.id, 'at', private.iso((w ->> 'at')::timestamptz),
+                                                            'meter_wh', (w ->> 'meter_wh')::bigint)), '[]')
+                   from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                  -- the last of them
+                  cross join lateral (select l.waiting -> -1) e (w)
+                  where h.user_id = private.user_id() and h.status = 'active'
+                    and (w ->> 'at')::timestamptz > private.now() - interval '31 days'),
     'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
                                         order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
                  from core.charger_models m
@@ -22322,11 +22575,13 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
-  'model_unknown, serial_unknown, elsewhere, models}. delivered: for each charger when its last kWh came, and from '
-  'which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
-  'connected and did not tell their model. serial_unknown: ids of chargers that count once they have a serial number. '
-  'elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. models: [{id, '
-  'name}] to choose from.';
+  'model_unknown, serial_unknown, elsewhere, mirrors, mixed, unplaced, models}. delivered: for each charger when its '
+  'last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: '
+  'ids of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they '
+  'have a serial number. elsewhere: [{id, since, until, own}] of chargers whose serial number another registration '
+  'has, or had; own is its name, if it is the person''s too. mirrors: ids of chargers whose last connection was a '
+  'mirror''s. mixed: [{id, serial_number, at}] of chargers whose mirror''s address another charger uses. unplaced: '
+  '[{id, at, meter_wh}], the last stop of 31 days that fits no charge. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -23882,7 +24137,6 @@ language plpgsql
 as $$
 declare
   others uuid[];
-  olds   jsonb;
   moved  jsonb;
 begin
   perform private.set_tenant(new.partner_id);
@@ -23890,6 +24144,12 @@ begin
     update core.charging_sessions s set connection_id = new.connection_id
      where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
   end if;
+  -- one total, signature or booking at a time on a connection
+  perform from core.connections c
+    where c.partner_id = new.partner_id
+      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                             where s.partner_id = new.partner_id and s.charger_id = new.id))
+    order by c.id for no key update;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     others := array(select r.id from private.registrations_of(new) r);
     with changed as (
@@ -23905,13 +24165,9 @@ begin
                   and private.counts_elsewhere(others, s.started_at, s.ended_at))
       returning (o.t).*
     )
-    select jsonb_agg(to_jsonb(c)),
-           jsonb_agg(json_build_object('charger_id', c.charger_id, 'session_id', c.id, 'busy_from', c.busy_from,
-                                       'ended_at', c.ended_at, 'old_busy_from', c.busy_from,
-                                       'old_ended_at', c.ended_at, 'old_month', c.month))
-      into olds, moved from changed c;
+    select jsonb_agg(to_jsonb(c)) into moved from changed c;
     -- it may be booked
-    perform private.keep_replaced(olds) where olds is not null;
+    perform private.keep_replaced(moved) where moved is not null;
     perform private.total_sessions(private.judge_sessions(moved)) where moved is not null;
   end if;
   perform private.deliver_sessions((
@@ -23927,50 +24183,36 @@ create trigger charger_changed after update of connection_id, mid_eligible, coun
                      or old.counts_before is distinct from new.counts_before)
   execute function private.charger_changed();
 
--- Called when locked months open again: sessions that came meanwhile count.
+-- Called when locked months open again, whose connections are locked: sessions that came meanwhile count.
 create function private.release_charging_sessions(connections uuid[], months date[]) returns void
 language plpgsql
 as $$
 declare
-  touched jsonb;
-  changed jsonb;
+  opened  constant jsonb := (select jsonb_agg(jsonb_build_object('connection_id', o.connection_id, 'month', o.month))
+                               from unnest(connections, months) as o (connection_id, month));
+  waiting jsonb;
 begin
-  with opened as (
-    select * from unnest(connections, months) as o (connection_id, month)
-  ), released as (
-    update core.charging_sessions s set flags = array_remove(s.flags, 'after_lock')
-      from opened o
-     where s.partner_id = private.partner_id() and s.connection_id = o.connection_id and 'after_lock' = any (s.flags)
-       and (s.month = o.month or exists (
-              select from core.replaced_charging_sessions r where r.partner_id = s.partner_id
-                  and r.charger_id = s.charger_id and r.session_id = s.id and r.month = o.month))
-       and not exists (
-              select from core.delivered_months d
-               where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = s.month
-                 and d.locked)
-       -- a session that moved to another month waits for the month that it is booked in
-       and not exists (
-              select from core.replaced_charging_sessions r where r.session_id = s.id and private.was_booked(r))
-    returning s.charger_id, s.id, s.connection_id, s.month, s.busy_from, s.ended_at
-  ), noted as (
-    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-    select h.partner_id, h.owner_id, h.id, r.id
-      from released r join core.chargers h on h.partner_id = private.partner_id() and h.id = r.charger_id
-          and h.user_id is null)
-  select (select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month))
-            from (select r.connection_id, r.month from released r union select * from opened) t),
-         (select jsonb_agg(jsonb_build_object('charger_id', r.charger_id, 'session_id', r.id, 'busy_from', r.busy_from,
-                                              'ended_at', r.ended_at, 'old_busy_from', b.started_at,
-                                              'old_ended_at', b.ended_at, 'old_month', b.month))
-            from released r
-           cross join lateral (
-             select l.* from core.replaced_charging_sessions l
-              where l.session_id = r.id and not 'after_lock' = any (l.flags) order by l.id desc limit 1) b
-           where b.flags = '{}')
-    into touched, changed;
-  perform private.deliver_sessions(touched);
+  with waiting as (
+    select s.id, r as booked
+      from core.charging_sessions s
+      left join lateral (
+        select r.* from core.replaced_charging_sessions r
+         where r.session_id = s.id and r.id = s.booked_as
+           and (s.connection_id, r.month) in (select * from unnest(connections, months)) limit 1) r on true
+     where s.partner_id = private.partner_id() and s.connection_id = any (connections)
+       and ('after_lock' = any (s.flags) or s.booked_as is not null)
+       and (r.id is not null or (s.connection_id, s.month) in (select * from unnest(connections, months)))
+  ), freed as (
+    update core.charging_sessions s set booked_as = null
+      from waiting w
+     where (w.booked).id is not null and s.partner_id = private.partner_id() and s.id = w.id
+  )
   -- what waited for what was booked may count now
-  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
+  select jsonb_agg(case when (w.booked).id is null then jsonb_build_object('id', w.id)
+                        else to_jsonb(w.booked) || jsonb_build_object('id', w.id, 'busy_from', (w.booked).started_at)
+                   end) into waiting from waiting w;
+  perform private.total_sessions(private.judge_sessions(waiting)) where waiting is not null;
+  perform private.deliver_sessions(opened);
 end $$;
 
 -- supabase/schemas/sessions/charging/judge.sql
@@ -24034,8 +24276,9 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
--- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
-create function private.keep_replaced(sessions jsonb) returns bigint
+-- Keeps what completed sessions were before they changed: as private.judge_sessions takes them. What a booking has of
+-- them stands there until its month opens. Returns the bytes of it.
+create function private.keep_replaced(changed jsonb) returns bigint
 language plpgsql
 as $$
 declare
@@ -24047,28 +24290,19 @@ begin
        received_at)
     select s.partner_id, s.charger_id, s.id, s.owner_id, s.month, s.connector, s.evse_assumed, s.started_at, s.ended_at,
            s.wh, s.flags, s.received_at
-      from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
-    returning octet_length(r::text) as size)
+      from jsonb_populate_recordset(null::core.charging_sessions, changed) s where s.ended_at is not null
+    returning r.id, r.charger_id, r.session_id, r.month, r.flags, octet_length(r::text) as size
+  ), booked as (
+    update core.charging_sessions s set booked_as = r.id
+      from replaced r
+     where r.flags = '{}' and s.partner_id = private.partner_id() and s.id = r.session_id
+       and (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id)
+       and exists (
+         select from core.delivered_months d
+          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = r.month and d.locked)
+  )
   select coalesce(sum(r.size), 0) into size from replaced r;
   return size;
-end $$;
-
--- Whether a former value is booked: the last before the lock, in a month that is locked. Of a session that waits for
--- its month, or has just changed.
-create function private.was_booked(former core.replaced_charging_sessions) returns boolean
-language plpgsql stable
-as $$
-begin
-  return former.flags = '{}'
-    and not exists (select from core.replaced_charging_sessions l
-                     where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
-    and exists (
-      select from (select s.partner_id, s.connection_id from core.charging_sessions s
-                    where s.id = former.session_id limit 1) s
-       cross join lateral (
-         select from core.delivered_months d
-          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = former.month
-            and d.locked limit 1) d);
 end $$;
 
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
@@ -24078,9 +24312,9 @@ language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
    cross join lateral (
-     select from core.charging_sessions o where o.id = r.session_id and 'after_lock' = any (o.flags) limit 1) o
+     select from core.charging_sessions o where o.id = r.session_id and o.booked_as = r.id limit 1) o
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and private.was_booked(r);
+     and r.started_at > since - interval '31 days';
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -24108,15 +24342,16 @@ as $$
 begin
   return array(
     select distinct o.id
-      from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+      from (select s.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
                      as spans
-              from jsonb_to_recordset(corrected) as n (charger_id uuid, busy_from timestamptz, ended_at timestamptz,
-                                                       old_busy_from timestamptz, old_ended_at timestamptz,
-                                                       old_month date)
+              from jsonb_to_recordset(corrected) as n (id uuid, month date, busy_from timestamptz,
+                                                       ended_at timestamptz)
              cross join lateral (
-               values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
-             where n.old_month is not null and t.until is not null
-             group by n.charger_id) g
+               select * from core.charging_sessions s
+                where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
+             cross join lateral (values (s.busy_from, s.ended_at), (n.busy_from, n.ended_at)) t (since, until)
+             where n.month is not null and t.until is not null
+             group by s.charger_id) g
      cross join lateral unnest(g.spans) w
      cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
      where o.ended_at is not null);
@@ -24169,10 +24404,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped: [{session_id}]. A session that was known
--- before has {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month} too. Of two that overlap at an
--- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
--- differ now: [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and those that they overlap or overlapped: [{id}] of one that nobody told before, of
+-- another the row of core.charging_sessions that it was. Of two that overlap at an EVSE the first to come stands, or
+-- what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id, owner_id,
+-- connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
@@ -24183,7 +24418,7 @@ declare
   one     record;
   freed   uuid[] := '{}';
   pending uuid[] := '{}';
-  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
+  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].month')
                                   then private.sessions_beside_corrected(changed) else '{}' end;
 begin
   -- what is booked stands: a correction that comes over it comes after it
@@ -24191,10 +24426,10 @@ begin
     update core.charging_sessions m set arrival = default
      where m.partner_id = private.partner_id() and m.id = any (array(
        select s.id
-         from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+         from jsonb_to_recordset(changed) as n (id uuid, month date)
         cross join lateral (
           select * from core.charging_sessions s
-           where s.partner_id = private.partner_id() and s.id = n.session_id limit 1) s
+           where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
         cross join lateral (
           select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
@@ -24204,17 +24439,16 @@ begin
                select from core.delivered_months d
                 where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
                   and d.locked) limit 1) o
-        where n.old_month is not null));
+        where n.month is not null));
   end if;
   with looked as (
-    select n.session_id, true as changed, n.old_month
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+    select n.id, true as changed, n.month as old_month from jsonb_to_recordset(changed) as n (id uuid, month date)
     union all
     select o.id, false, null from unnest(beside) as o (id)
-     where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
+     where not exists (select from jsonb_to_recordset(changed) as n (id uuid) where n.id = o.id)
   ), known as materialized (  -- else a column that is used twice is looked up twice
-    select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
-           h.user_id is null as noted,
+    select l.changed, s.charger_id, s.id, case when h.mid_eligible then s.connection_id end as connection_id, s.month,
+           l.old_month, s.counted, s.flags, s.owner_id, h.user_id is null as noted,
            -- most have none beside them, and need no closer look, which has its own plan
            case when s.ended_at is not null
                  and (exists (select from core.charging_sessions o
@@ -24224,24 +24458,18 @@ begin
                       or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
                 then private.look_beside(s) else '{}' end as look,
            exists (select from private.booked_before(s)) as booked_before,
-           -- what came after the lock, and was withdrawn since, was never booked
-           not 'withdrawn' = any (s.flags) or exists (
-             select from core.replaced_charging_sessions r
-              where r.partner_id = s.partner_id and r.session_id = s.id
-                and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
            and h.mid_eligible is true
-           and (exists (
+           and (s.booked_as is not null
+                -- what came after the lock, and was withdrawn since, was never booked
+                or not 'withdrawn' = any (s.flags) and exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                     and d.period = s.month)
-                or (l.old_month <> s.month or 'after_lock' = any (s.flags)) and exists (
-                  select from core.replaced_charging_sessions r
-                   where r.session_id = s.id and private.was_booked(r))) as locked
+                     and d.period = s.month)) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
-        where s.partner_id = private.partner_id() and s.id = l.session_id limit 1) s
+        where s.partner_id = private.partner_id() and s.id = l.id limit 1) s
      cross join lateral (
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
@@ -24254,8 +24482,7 @@ begin
       from known k
   ), flagged as (
     select v.*, v.judged
-           || case when v.booked
-                    and v.locked
+           || case when v.locked
                     and ('after_lock' = any (v.flags) or v.changed or not v.counted and v.judged = '{}')
                    then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
@@ -24264,17 +24491,22 @@ begin
     select private.partner_id(), f.owner_id, f.charger_id, f.id from flagged f
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'session_id', f.id, 'flags', f.new_flags,
-                                      'differs', f.flags <> f.new_flags, 'changed', f.changed, 'crowded', f.crowded))
+  select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
+                                      'changed', f.changed, 'crowded', f.crowded))
            filter (where f.flags <> f.new_flags or f.crowded),
-         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month))
            filter (where f.changed or f.flags <> f.new_flags)
-         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id,
-                                                  'month', f.old_month)) filter (where f.old_month <> f.month), '[]')
+         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                                  'connection_id', f.connection_id, 'month', f.old_month))
+                       filter (where f.old_month <> f.month), '[]')
     into judged, touched from flagged f;
+  if judged is null then
+    return touched;
+  end if;
   for one in
-    select * from jsonb_to_recordset(judged) as j (charger_id uuid, session_id uuid, flags text[], differs boolean,
-                                                   changed boolean, crowded boolean)
+    select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
+                                                   crowded boolean)
   loop
     if one.differs then
       update core.charging_sessions s set flags = one.flags
@@ -24318,6 +24550,7 @@ declare
   touched jsonb := '[]';
   changed uuid[];
   one     core.charging_sessions;
+  charger core.chargers;
   full_at boolean;
 begin
   while pending <> '{}' loop
@@ -24341,11 +24574,12 @@ begin
                                 where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                                   and d.period = s.month) then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
+      select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-      select h.partner_id, h.owner_id, h.id, one.id from core.chargers h
-       where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
-      touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
-                                               'month', one.month);
+      select one.partner_id, one.owner_id, one.charger_id, one.id where charger.user_id is null;
+      touched := touched || jsonb_build_object(
+        'charger_id', one.charger_id, 'owner_id', one.owner_id,
+        'connection_id', case when charger.mid_eligible then one.connection_id end, 'month', one.month);
       changed := changed || one.id;
     end loop;
     -- who came later, in turn; no round goes back in the order of arrival, so they end
@@ -24488,22 +24722,24 @@ set enable_seqscan = off  -- else a plan that was made while a table was small r
 as $$
 #variable_conflict use_column
 declare
-  chargers constant uuid[] := array(
+  chargers  constant uuid[] := array(
     select distinct coalesce(f.charger_id, private.as_uuid(e.item ->> 'charger_id'))
       from jsonb_array_elements(items) with ordinality e (item, n)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, reason text) on f.n = e.n
      where f.reason is null);
-  now      constant timestamptz := private.now();
-  kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
-                                 else 'charger' end;
-  teller   constant uuid := case kind when 'client' then coalesce(private.owner_id(), (
-    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]))
-    else chargers[1] end;
-  told     bigint;
-  olds     jsonb;
-  outcome  jsonb;
-  changed  jsonb;
+  now       constant timestamptz := private.now();
+  -- whose words these are, unless the client's
+  teller    constant uuid := case when items -> 0 ->> 'source' not in ('api', 'file', 'ocpi') then chargers[1] end;
+  owner     uuid := private.owner_id();
+  told      bigint;
+  outcome   jsonb;
+  changed   jsonb;
+  corrected boolean;
 begin
+  -- the worker acts for no owner
+  if owner is null then
+    owner := (select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]);
+  end if;
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
     order by h.id for no key update;
@@ -24631,7 +24867,7 @@ begin
            b.end_from, b.received_at
       from (select w.*, shared ? 'counted'
                         or sum(w.size) over (order by w.started_at, w.n)
-                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
+                           <= (select r.bytes from private.evidence_room(owner, teller) r) as fits
               from worded w) b
      order by b.started_at, b.n
   )
@@ -24641,19 +24877,18 @@ begin
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('session_id', b.session_id)
-                   else jsonb_build_object(
-                     'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
-                     'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
-                     'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
+         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('id', b.session_id) else to_jsonb(b.old) end)
+           filter (where b.outcome in ('created', 'updated')),
          case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
-         jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
-    into outcome, changed, told, olds from beside b;
-  if olds is not null then
-    told := told + private.keep_replaced(olds);
+         bool_or(b.outcome = 'updated')
+    into outcome, changed, told, corrected from beside b;
+  if corrected then
+    told := told + private.keep_replaced(changed);
   end if;
 
-  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
+  if changed is not null then
+    perform private.total_sessions(private.judge_sessions(changed));
+  end if;
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   update core.chargers h
@@ -24671,7 +24906,7 @@ begin
    where h.partner_id = private.partner_id() and h.id = l.charger_id
      and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
   if told > 0 then
-    perform private.count_evidence(kind, teller, told);
+    perform private.count_evidence(told, owner, teller);
   end if;
 
   return query
@@ -24688,52 +24923,42 @@ end $$;
 
 -- Totals of chargers and connections: sums of what counts, made again each time.
 
--- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
+-- Adds up months of chargers, and of their connections, which are locked: [{charger_id, owner_id, connection_id?,
+-- month}].
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
-  select private.partner_id(), t.charger_id, t.month, h.owner_id, s.wh, s.sessions
-    from (select distinct t.charger_id, t.month, private.dutch_midnight(t.month) as since,
+  select private.partner_id(), t.charger_id, t.month, t.owner_id, s.wh, s.sessions
+    from (select distinct t.charger_id, t.owner_id, t.month, private.dutch_midnight(t.month) as since,
                  private.dutch_midnight((t.month + interval '1 month')::date) as until
-            from jsonb_to_recordset(touched) as t (charger_id uuid, month date)) t
-   cross join lateral (
-     select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+            from jsonb_to_recordset(touched) as t (charger_id uuid, owner_id uuid, month date)) t
    cross join lateral (
      select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
       where s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted
         and s.started_at >= t.since and s.started_at < t.until) s
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-  perform private.deliver_sessions(d.months)
-     from (
-       select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) as months
-         from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
-        cross join lateral (
-          select h.mid_eligible from core.chargers h
-           where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
-        where t.connection_id is not null and h.mid_eligible) d
-    where d.months is not null;
+  if jsonb_path_exists(touched, '$[*].connection_id ? (@ != null)') then
+    perform private.deliver_sessions(touched);
+  end if;
 end $$;
 
--- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked
--- months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond it are flagged.
+-- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id?, month}]. The
+-- connections are locked. Locked months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond
+-- it are flagged.
 create function private.deliver_sessions(months jsonb) returns void
 language plpgsql
 as $$
 declare
   excess jsonb;
 begin
-  -- one total, signature or booking at a time on a connection
-  perform from core.connections c
-    where c.partner_id = private.partner_id()
-      and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
-    order by c.id for no key update;
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
-      from jsonb_to_recordset(months) as t (connection_id uuid, month date)
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked,
+           k.coverage
+      from (select distinct * from jsonb_to_recordset(months) as t (connection_id uuid, month date)) t
      cross join lateral (
        select c.id, c.owner_id from core.connections c
         where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
@@ -24748,11 +24973,14 @@ begin
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
+      left join lateral (
+        select k as coverage from core.connection_coverage k
+         where k.partner_id = private.partner_id() and k.connection_id = c.id limit 1) k on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
                                             source, status, received_at)
     select private.partner_id(), m.id, m.owner_id, m.month, round(m.wh / 1000.0, 3), m.sessions, 'sessions',
-           private.month_status(m.id, m.month), private.now()
+           private.judge_month(m.coverage, m.month), private.now()
       from month m
      where m.wh <= 1000000000
        and (m.sessions > 0 or m.known)
@@ -24792,15 +25020,15 @@ begin
     update core.charging_sessions s set flags = '{beyond_capacity}'
       from beyond b
      where s.partner_id = private.partner_id() and s.id = b.id
-    returning s.charger_id, s.connection_id, s.month, s.id
+    returning s.charger_id, s.owner_id, s.connection_id, s.month, s.id
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, f.id
       from flagged f join core.chargers h on h.partner_id = private.partner_id() and h.id = f.charger_id
      where h.user_id is null
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
-    into touched from flagged f;
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month)) into touched from flagged f;
   return touched;
 end $$;
 
@@ -25334,6 +25562,22 @@ end $$;
 comment on function api.get_charging_session(jsonb, jsonb) is
   'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
 
+-- The names of chargers that a client's parked sessions wait for, the most frequent of its 10,000 newest sessions:
+-- [{kind, value, sessions}].
+create function private.parked_names(client uuid, most int) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object(
+           'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions)
+           order by g.sessions desc, g.name), '[]')
+    from (select n.name, count(*) as sessions
+            from (select p.names from core.parked_charging p
+                   where p.partner_id = private.partner_id() and p.owner_id = client
+                   order by p.received_at desc, p.id desc limit 10000) w
+           cross join unnest(w.names) n (name)
+           group by n.name order by 2 desc, 1 limit most) g
+$$;
+
 create function api.list_parked_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -25349,10 +25593,6 @@ begin
        order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
     ), shown as (
       select * from page order by received_at desc, id desc limit page_limit
-    ), newest as (
-      select p.names, p.received_at from core.parked_charging p
-       where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
-       order by p.received_at desc, p.id desc limit 10000
     )
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
@@ -25365,11 +25605,7 @@ begin
         'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
         'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
         'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
-      'names', (select coalesce(json_agg(json_build_object(
-                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
-                      g.sessions) order by g.sessions desc, g.name), '[]')
-                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name)
-                        group by n.name order by 2 desc, 1 limit 100) g),
+      'names', private.parked_names(private.client_id(), 100),
       'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more',
           (select count(*) from page) > page_limit)
       from shown s);
@@ -25444,11 +25680,11 @@ begin
         select octet_length(p.item::text) as size from core.parked_charging p
          where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
            and p.known_as = n.known_as and p.source = n.source limit 1) k on true);
-  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+  if told > 0 and told > (select r.bytes from private.evidence_room(owner) r)
      or private.count_parked(owner) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
-  perform private.count_evidence('client', owner, told) where told > 0;
+  perform private.count_evidence(told, owner) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)
@@ -26226,31 +26462,30 @@ language sql stable
 return case when source = 'ocpi' then 0 else octet_length(document::text) end
      + case when signed = '{}' then 0 else octet_length(signed::text) end;
 
--- How many more bytes of a source we keep today, in one row; negative over the quota. The planner writes the body into
--- the query of its caller.
-create function private.evidence_room(kind text, teller uuid) returns table (bytes bigint)
+-- How many more bytes of a client, or of its OCPP charger, we keep today, in one row; negative over the quota. The
+-- planner writes the body into the query of its caller.
+create function private.evidence_room(owner uuid, charger uuid default null) returns table (bytes bigint)
 language sql stable
 begin atomic
   select l.bytes_a_day - coalesce((
            select k.bytes from core.kept_evidence k
-            where k.partner_id = private.partner_id() and k.source_id = teller and k.day = private.today() limit 1), 0)
-    from core.evidence_limits l where l.kind = evidence_room.kind;
+            where k.partner_id = private.partner_id() and k.source_id = coalesce(charger, owner)
+              and k.day = private.today() limit 1), 0)
+    from core.evidence_limits l where l.kind = case when charger is null then 'client' else 'charger' end;
 end;
 
--- Counts bytes that a source told, kept or not. Over the quota it tells the client's log, once a day. Its row stays
--- locked until the commit, so this comes after whatever waits for other rows.
-create function private.count_evidence(kind text, teller uuid, bytes bigint) returns void
+-- Counts bytes that a client, or its OCPP charger, told, kept or not. Over the quota it tells the client's log, once a
+-- day. Its row stays locked until the commit, so this comes after whatever waits for other rows.
+create function private.count_evidence(bytes bigint, owner uuid, charger uuid default null) returns void
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  -- the worker acts for no owner
-  owner constant uuid := coalesce(private.owner_id(), (
-    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = teller), teller);
   crossed boolean;
 begin
   insert into core.kept_evidence as k (partner_id, source_id, owner_id, kind, day, bytes)
-  values (private.partner_id(), teller, owner, count_evidence.kind, private.today(), count_evidence.bytes)
+  values (private.partner_id(), coalesce(charger, owner), owner,
+          case when charger is null then 'client' else 'charger' end, private.today(), count_evidence.bytes)
   on conflict on constraint kept_evidence_pkey do update
      set day = excluded.day, exceeded = k.exceeded and k.day = excluded.day,
          bytes = excluded.bytes + case when k.day = excluded.day then k.bytes else 0 end
@@ -26258,12 +26493,13 @@ begin
        into crossed;
   if crossed then
     update core.kept_evidence k set exceeded = true
-     where k.partner_id = private.partner_id() and k.source_id = teller;
+     where k.partner_id = private.partner_id() and k.source_id = coalesce(charger, owner);
     perform private.append_event(private.partner_id(), owner, 'charging.evidence_over_quota', null,
                                  jsonb_build_object('charger_id', h.id, 'bytes_a_day', l.bytes_a_day))
        from core.evidence_limits l
-       left join core.chargers h on h.partner_id = private.partner_id() and h.id = teller
-      where l.kind = count_evidence.kind and h.user_id is null;  -- a person has no log
+       left join core.chargers h on h.partner_id = private.partner_id() and h.id = charger
+      where l.kind = case when charger is null then 'client' else 'charger' end
+        and h.user_id is null;  -- a person has no log
   end if;
 end $$;
 
@@ -26314,11 +26550,16 @@ begin
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   -- what waits there for another session is the next one's: it would count twice once that is withdrawn
-  update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
-    from unnest(formers) f
-    join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
-   where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
-     and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags);
+  with flagged as (
+    update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
+      from unnest(formers) f
+      join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
+     where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
+       and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags)
+    returning s.partner_id, s.owner_id, s.charger_id, s.id, h.user_id is null as noted
+  )
+  insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+  select g.partner_id, g.owner_id, g.charger_id, g.id from flagged g where g.noted;
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       -- decided once: what was withdrawn since gives its time to nobody; what was released has none
@@ -26345,7 +26586,6 @@ language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
-  olds    jsonb;
   changed jsonb;
   told    bigint;
 begin
@@ -26379,19 +26619,15 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(to_jsonb(o)),
-         jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
-                                      'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
-                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into olds, changed
-    from chosen o;
+  select jsonb_agg(to_jsonb(o)) into changed from chosen o;
   if changed is not null then
-    told := private.keep_replaced(olds)
+    told := private.keep_replaced(changed)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
     -- a credit has no document: its CDR is counted, after the last lock of the request
-    perform private.count_evidence('client', private.owner_id(), told) where document is not null;
+    perform private.count_evidence(told, private.owner_id()) where document is not null;
   end if;
-  return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
+  return array(select (c.item ->> 'id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;
 
 -- supabase/schemas/sources/ocpi/admit.sql
@@ -27064,7 +27300,7 @@ language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
-  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  room    constant bigint := (select r.bytes from private.evidence_room(link.owner_id) r);
   told    bigint := 0;
   digest  bytea;
   cdr     private.sent_cdr;
@@ -27141,7 +27377,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
-  perform private.count_evidence('client', link.owner_id, told) where told > 0;
+  perform private.count_evidence(told, link.owner_id) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),
@@ -27371,10 +27607,10 @@ begin
   if not found then
     return json_build_object('ok', false);
   end if;
-  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
-  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now())
+  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at, by_mirror)
+  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now(), input ->> 'identity' is null)
   on conflict on constraint ocpp_links_pkey do update set generation = l.generation + 1,
-      connected_at = excluded.connected_at
+      connected_at = excluded.connected_at, by_mirror = excluded.by_mirror
   returning * into link;
   return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation,
                            'identified', charger.catalog_charger_id is not null or link.booted_at is not null);
@@ -27441,7 +27677,7 @@ begin
   if charger.id is null then
     perform private.refuse('charger_not_found');
   end if;
-  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1
+  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1, mirror = '{}'
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   perform private.audit('charger.password_renewed', charger.id);
   return json_build_object('identity', charger.ocpp_identity);
@@ -27591,6 +27827,37 @@ return coalesce(
   abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
   and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
 
+-- Whether a stop of a name may be of a transaction: nothing named it otherwise. Our id may be another back office's of
+-- another connector, so beside other names it says something only where one connector is used.
+create function private.ocpp_called(known core.ocpp_transactions, named text) returns boolean
+language plpgsql stable
+as $$
+begin
+  return named is null or known.foreign_ids = '{}' or named = any (known.foreign_ids)
+      or named = known.id::text and not exists (
+           select from core.ocpp_transactions o
+            where o.partner_id = known.partner_id and o.charger_id = known.charger_id
+              and (o.connector < known.connector or o.connector > known.connector));
+end $$;
+
+-- Whether the next start at its connector begins where a stop ended.
+create function private.ocpp_goes_on(known core.ocpp_transactions, wh bigint) returns boolean
+language plpgsql stable
+as $$
+declare
+  after constant core.ocpp_transactions := private.next_ocpp(known);
+begin
+  return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
+end $$;
+
+-- Whether a connector, and no other, said Finishing within 10 seconds of a time.
+create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
+language sql immutable
+return coalesce(array[connector::text] = (
+  select array_agg(f.key) from jsonb_each(link.freed) f
+   where f.value ->> 'status' = 'Finishing'
+     and abs(extract(epoch from (f.value ->> 'at')::timestamptz - at)) <= 10), false);
+
 -- The transaction that a StopTransaction ends, and how we know: own, its id is ours; named, another back office calls
 -- it so; repeat, this stop came before; guess, no other fits. Null if none is.
 create function private.stopped_ocpp(charger core.chargers, link core.ocpp_links, is_foreign boolean, said jsonb,
@@ -27606,12 +27873,19 @@ declare
   begun_wh constant bigint := said #>> '{readings,begin,wh}';
   own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   is_ours  constant boolean := own.id is not null and not is_foreign;
+  -- our id, which may be another back office's name of another one
+  is_shared boolean;
   could    core.ocpp_transactions[];
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
+  going_on core.ocpp_transactions[];
 begin
   could := private.stoppable_ocpp(charger, at, wh);
-  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
+  is_shared := exists (select from unnest(could) t
+                        where t.id <> own.id and named = any (t.foreign_ids)
+                          and private.ocpp_fits(charger, t, at, wh, by_clock));
+  if is_ours and own.ended_at is null and private.ocpp_called(own, named) and not is_shared
+     and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
     -- an id of another back office may equal ours: without values that name it, another may be meant
     how := case when not own.own_values and exists (
@@ -27622,7 +27896,9 @@ begin
   end if;
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
-  if cardinality(fitting) = 1 then
+  if cardinality(fitting) = 1
+     and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
+          and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];
     how := 'named';
     return;
@@ -27643,7 +27919,8 @@ begin
     how := 'repeat';
     return;
   end if;
-  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
+  if is_ours and own.end_guessed and private.ocpp_called(own, named)
+     and private.ocpp_fits(charger, own, at, wh, by_clock)
      and not private.ocpp_followed(own, at)
      and (at <= own.ended_at or not exists (select from unnest(could) t
                                              where private.ocpp_fits(charger, t, at, wh, by_clock))) then
@@ -27654,8 +27931,9 @@ begin
   fitting := array(
     select t from unnest(could) t
      where private.ocpp_fits(charger, t, at, wh, by_clock)
-       -- another name is another transaction
-       and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       -- another name is another transaction, unless its connector or its readings say more
+       and (private.ocpp_called(t, named) or private.ocpp_goes_on(t, wh) or begun_wh > 0 and t.meter_start_wh > 0
+            or private.ocpp_finished_alone(link, t.connector, at))
        -- a second stop of an ended transaction ends no other that the charger calls by our id
        and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
@@ -27669,9 +27947,12 @@ begin
           and o.connector <> t.connector and o.first_at <= at and o.last_at > at + interval '1 minute'
           and coalesce(o.meter_start_wh, o.begin_wh) <= wh and wh <= o.last_wh));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
+  going_on := array(select t from unnest(fitting) t where private.ocpp_goes_on(t, wh));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
-  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids
+  elsif cardinality(fitting) > 1 and cardinality(going_on) = 1 then
+    known := going_on[1];
+  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids and not is_shared
         and own.id in (select t.id from unnest(fitting) t) then
     -- a mirror may translate ids to ours
     known := own;
@@ -27684,7 +27965,7 @@ begin
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
             and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
     known := fitting[1];
-  elsif is_ours and own.ended_at is null and fitting = '{}' then
+  elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged
     known := own;
     how := 'own';
@@ -27859,10 +28140,11 @@ begin
       'password_refused_at', private.iso(charger.ocpp_refused_at),
       'meter_kwh', charger.latest_meter_wh / 1000.0, 'meter_updated_at', private.iso(charger.meter_updated_at)),
     'link', (
-      select json_build_object('protocol', l.protocol, 'connections', l.generation,
+      select json_build_object('protocol', l.protocol, 'generation', l.generation, 'by_mirror', l.by_mirror,
                                'connected_at', private.iso(l.connected_at),
                                'booted_at', private.iso(l.booted_at), 'boot', l.boot,
-                               'ids_of_another', l.foreign_ids)
+                               'ids_of_another', l.foreign_ids, 'another_serial_number', l.mirror ->> 'serial',
+                               'another_at', private.iso((l.mirror ->> 'at')::timestamptz))
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'waiting', (
       select coalesce(json_agg(json_build_object(
@@ -27873,14 +28155,20 @@ begin
     'transactions', (
       select coalesce(json_agg(json_build_object(
                'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
-               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)),
+               -- without a stop, where its session ends
+               'ended_at', private.iso(coalesce(t.ended_at, case when t.is_over then s.ended_at end)),
                'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
                                 when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
                'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
-               'clock', t.clock) order by t.id desc), '[]')
+               'clock', t.clock, 'counted_wh', case when s.counted then s.wh end, 'flags', s.flags) order by t.id desc),
+               '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
-                   order by t.id desc limit (input ->> 'limit')::int) t),
+                   order by t.id desc limit (input ->> 'limit')::int) t
+        left join core.charging_sessions s on s.partner_id = t.partner_id and s.charger_id = t.charger_id
+                                          and s.source = 'ocpp'
+                                          and s.external_id = coalesce(t.source_id, '1.6:' || t.id)),
     'changes', (
       select coalesce(json_agg(json_build_object('at', private.iso(a.at), 'what', a.action, 'by', a.actor)
                                order by a.id), '[]')
@@ -28217,8 +28505,8 @@ declare
        -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
-       -- one car at a time: a later start ended it, without a stop
-       and not exists (select from private.ocpp_later(t)));
+       -- one car at a time: a start before then ended it, without a stop
+       and not private.ocpp_followed(t, at));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -28445,9 +28733,9 @@ begin
      where t.partner_id = charger.partner_id and t.charger_id = charger.id
        -- A is the sign after @
        and t.source_id > name || '@' and t.source_id < name || 'A');
-  if said ->> 'clock' = 'wrong' then
+  if uses <> '{}' and said ->> 'clock' = 'wrong' then
     select u.* into known from unnest(uses) u order by u.id limit 1;
-  else
+  elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
      where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
@@ -28458,10 +28746,11 @@ begin
     end if;
   end if;
   if known.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, connector, first_at, clock)
+    -- the connector too: an index has it, so that what is written next would write all indexes again
     values (charger.partner_id, charger.id, charger.owner_id,
-            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
-            said ->> 'clock')
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end,
+            (said ->> 'connector')::int, at, said ->> 'clock')
     on conflict (source_id, charger_id, partner_id) where source_id is not null do update
        set first_at = least(ocpp_transactions.first_at, excluded.first_at)
     returning * into known;
@@ -28483,7 +28772,9 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(known) where known.started_at is null;
+    if known.started_at is null then
+      perform private.forget_ocpp_cards(known);
+    end if;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -28491,10 +28782,28 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
   end if;
   perform private.store_ocpp_transaction(known);
-  if known.ended_at is null then
+  if known.ended_at is null and known.last_wh is not null then
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
   return private.ocpp_session(charger, known);
+end $$;
+
+-- Values without those of before a time: what comes late of an earlier charge is passed on together with them.
+create function private.ocpp_values_since(said jsonb, since timestamptz) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if since is null or said ->> 'clock' <> 'charger' or not said ? 'samples'
+     or (said #>> '{first,at}')::timestamptz > since then
+    return said;
+  end if;
+  return said || (
+    select jsonb_build_object(
+             'begin', null, 'end', null,
+             'first', (array_agg(s order by s ->> 'at', (s ->> 'wh')::bigint))[1],
+             'rise', (array_agg(s order by s ->> 'at') filter (where (s ->> 'wh')::bigint > 0))[1],
+             'last', (array_agg(s order by (s ->> 'wh')::bigint desc, s ->> 'at'))[1])
+      from jsonb_array_elements(said -> 'samples') s where (s ->> 'at')::timestamptz >= since);
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
@@ -28516,17 +28825,22 @@ declare
                      and (at is null or own.ended_at is not null and not own.end_guessed
                           or not private.ocpp_followed(own, at));
   is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null
-                                 -- our id of a charge that ended elsewhere
-                                 or own.connector <> plug and private.is_after_ocpp(own, at) is true;
+                                 -- our id of a charge elsewhere, which ended, or has other values
+                                 or own.connector <> plug
+                                    and (private.is_after_ocpp(own, at) is true or own.own_values
+                                         or not private.ocpp_fits(charger, own, at, wh, said ->> 'clock'));
 begin
   if is_own then
     perform private.note_foreign_ids(link, false);
+    known.foreign_ids := case when known.foreign_ids = '{}' then known.foreign_ids
+                              else private.with_ocpp_name(known.foreign_ids, own.id::text) end;
   elsif at is null then
     return null;
   elsif named is null or said ->> 'clock' = 'wrong' then
     known := private.open_ocpp_transaction(charger, plug, at, null);
     if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
     end if;
   else
     known := private.ocpp_transaction_at(charger, plug, at);
@@ -28535,8 +28849,12 @@ begin
       is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
                 or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
       known := case when is_own then known end;
-      known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
+      known.foreign_ids := case when is_own then private.with_ocpp_name(
+        -- its values named it by our id before
+        case when known.own_values and known.foreign_ids = '{}' then array[known.id::text]
+             else known.foreign_ids end, named) end;
     elsif is_foreign and private.begins_by_values(known, named, wh) then
+      said := private.ocpp_values_since(said, known.ended_at);
       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, foreign_ids)
       values (charger.partner_id, charger.id, charger.owner_id, plug,
               coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
@@ -28547,6 +28865,7 @@ begin
               >= greatest(known.meter_start_wh, known.end_wh, known.final_wh, known.last_wh) then
       -- our id of a charge that ended here says no more than 0 does; below that end it is of that charge, told late
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
       is_own := known.id is not null;
       known.own_values := is_own;
       known.foreign_ids := array[named];
@@ -28589,6 +28908,7 @@ begin
   end if;
   if since_at > coalesce(before.ended_at, before.last_at, before.first_at) is false or since_at is null then
     -- the message itself may tell where the register was
+    said := private.ocpp_values_since(said, before.ended_at);
     since_at := said #>> '{first,at}';
     since_wh := said #>> '{first,wh}';
   end if;
@@ -28674,6 +28994,40 @@ begin
   perform private.take_boot_serial(charger, serial, link.booted_at is null);
 end $$;
 
+-- Whether what a mirror tells is of another charger: its line booted as a number that this charger does not have. Once
+-- two chargers used the address, a new line counts for neither until it boots.
+create function private.is_of_another_ocpp(charger core.chargers, link core.ocpp_links, line bigint, said jsonb)
+  returns boolean
+language plpgsql
+as $$
+declare
+  serial constant text := case when said ->> 'kind' = 'boot' then private.boot_serial(charger, said -> 'boot') end;
+  noted  jsonb := link.mirror;
+  is_other boolean := (noted #>> array['lines', line::text])::boolean;
+begin
+  if serial is null then
+    return coalesce(is_other, line >= (noted ->> 'since')::bigint, false);
+  end if;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  is_other := private.boot_serial(charger, link.boot) is not null
+              and not serial = any (private.charger_numbers(charger));
+  if not is_other and noted = '{}' then
+    return false;
+  end if;
+  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
+    select jsonb_object_agg(l.key, l.value) from jsonb_each(
+        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
+     -- and the few that were open before
+     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  if is_other then
+    noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
+  end if;
+  update core.ocpp_links l set mirror = noted
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
+  return is_other;
+end $$;
+
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
 -- active registration has that number, the sessions of this one are other_registration: counts_from is infinity. For a
 -- charger that has a number of its own, only from then on, and only if it is the other's own number.
@@ -28744,7 +29098,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
-  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+  if told > (select r.bytes from private.evidence_room(charger.owner_id, charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
@@ -28757,7 +29111,7 @@ begin
   values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
           nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
           sent, signed, case when signed <> '{}' then 'unchecked' end);
-  perform private.count_evidence('charger', charger.id, told);
+  perform private.count_evidence(told, charger.owner_id, charger.id);
 end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
@@ -28787,6 +29141,7 @@ comment on function private.connected_charger(uuid, bigint) is
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   charger  core.chargers;
@@ -28803,13 +29158,19 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, charger.booted_as)
-    where charger.counts_from = 'infinity' and charger.booted_as is not null;
+  if charger.counts_from = 'infinity' and charger.booted_as is not null then
+    perform private.take_boot_serial(charger, charger.booted_as);
+  end if;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+    if is_mirror and private.is_of_another_ocpp(charger, link, (input ->> 'generation')::bigint, said) then
+      ids := ids || null::int;
+      perform private.keep_ocpp_words(charger, said) where said ? 'evidence';
+      continue;
+    end if;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then
@@ -28831,14 +29192,16 @@ begin
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
           || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
-          || private.beside_ocpp(charger, item);
-    for other in select e from jsonb_array_elements(ended) e loop
-      if other ->> 'external_id' = item ->> 'external_id' then
-        item := other;
-      else
-        items := items || other;
-      end if;
-    end loop;
+          || case when item is not null then private.beside_ocpp(charger, item) else '[]' end;
+    if ended <> '[]' then
+      for other in select e from jsonb_array_elements(ended) e loop
+        if other ->> 'external_id' = item ->> 'external_id' then
+          item := other;
+        else
+          items := items || other;
+        end if;
+      end loop;
+    end if;
     if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
@@ -28864,18 +29227,20 @@ declare
   beside core.ocpp_transactions;
   items  jsonb := '[]';
 begin
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
-   order by t.first_at, t.id limit 1;
-  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
-   order by t.first_at desc, t.id desc limit 1;
-  if beside.is_over and beside.ended_at is null then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
+  for beside in
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+      order by t.first_at desc, t.id desc limit 1)
+  loop
+    if beside.first_at > at and coalesce(beside.meter_start_wh, beside.begin_wh) = 0
+       or beside.first_at < at and beside.is_over and beside.ended_at is null then
+      items := items || private.ocpp_session(charger, beside);
+    end if;
+  end loop;
   return items;
 end $$;
 
@@ -29226,7 +29591,7 @@ begin
     end if;
     told := octet_length(concat(input -> 'columns', upload.read, upload.results));
     results := upload.results;
-    if told > (select r.bytes from private.evidence_room('client', private.client_id()) r) then
+    if told > (select r.bytes from private.evidence_room(private.client_id()) r) then
       upload.read := upload.read || '{"evidence_over_quota": true}';
       upload.results := '[]';
       upload.columns := '[]';
@@ -29240,7 +29605,7 @@ begin
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
             upload.columns, upload.read, upload.counts, upload.results)
     returning * into upload;
-    perform private.count_evidence('client', private.client_id(), told);
+    perform private.count_evidence(told, private.client_id());
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then
@@ -30788,6 +31153,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month
        and d.status in ('submitted', 'registered', 'rejected');
+  perform private.release_charging_sessions(connections, months);
   delete from core.figures f where f.partner_id = partner;
   delete from core.announced_payouts t where t.partner_id = partner;
 end $$;
@@ -31427,6 +31793,26 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
+-- What a call asked for that was settled before and stays so: months to reject of which none is, and accounts that were
+-- paid and whose payment never failed.
+create function private.settled_before(partner uuid, accounts uuid[], rejected date[], failing uuid[]) returns text[]
+language sql stable
+as $$
+  select array(
+    select to_char(m.period, 'YYYY-MM')
+      from unnest(rejected) m (period)
+      join core.connections c on c.partner_id in (partner, private.people_tenant()) and c.account_id = any (accounts)
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period = m.period
+     group by m.period having bool_or(d.locked) and not bool_or(d.status = 'rejected') order by 1)
+    || array(
+    select f.account::text
+      from unnest(failing) f (account)
+      join core.payout_parts p on p.ledger_partner_id in (partner, private.people_tenant()) and p.payee_id = f.account
+          and p.kind = 'customer'
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     group by f.account having bool_or(l.status = 'paid') and not bool_or(l.status = 'failed') order by 1)
+$$;
+
 create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
                                          failing uuid[]) returns json
 language plpgsql security definer
@@ -31471,12 +31857,13 @@ begin
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
-                                failed))::json;
+                                failed, 'before', private.settled_before(partner, people || accounts, rejected,
+                                                                         failing)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
-  'because people are in the people''s tenant, and only the operator books.';
+  'because people are in the people''s tenant, and only the operator books. before is private.settled_before.';
 
 create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
 language plpgsql stable security definer
@@ -31501,15 +31888,19 @@ as $$
 declare
   named   constant text := input ->> 'quarter';
   failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
+  quarter constant date := make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('nothing_to_settle', quarter > private.today(), json_build_object(
+    'left_out', '[]'::json, 'detail', named || ' has not begun: nothing is delivered for it yet.'));
   perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric,
+    private.partner_id(), quarter, (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
         failing);
+  perform private.refuse_if('already_settled', settled ->> 'before' <> '[]',
+                            json_build_object('settled', settled -> 'before'));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

@@ -29,16 +29,11 @@ async function has(program: string, ...args: string[]): Promise<boolean> {
   return found;
 }
 
-describe("§9.5 generated clients compile", () => {
+describe("§9.5 generated clients", () => {
   const typescript = join(ROOT, "packages/client/node_modules/typescript");
   const compilerOptions = {
     ...{ noEmit: true, strict: true, module: "preserve", moduleResolution: "bundler", target: "es2022" },
     ...{ types: [], skipDefaultLibCheck: true },
-  };
-  const compile = async (file: string) => {
-    writeFileSync(at("tsconfig.json"), JSON.stringify({ compilerOptions, files: [file] }));
-    const compiled = run(process.execPath, [join(typescript, "bin/tsc"), "-p", folder]);
-    expect(await compiled.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
   };
 
   /** hey-api in a folder where it finds the TypeScript that it can use, which is older than ours. */
@@ -55,17 +50,16 @@ describe("§9.5 generated clients compile", () => {
     return at("node_modules", own, "bin/run.js");
   }
 
-  test("§9.5 by openapi-typescript", async () => {
+  test("§9.5 openapi-typescript writes types", async () => {
     const program = join(ROOT, "packages/client/node_modules/openapi-typescript/bin/cli.js");
     await run(process.execPath, [program, join(ROOT, "openapi.json"), "-o", at("schema.ts")]);
     const use = `import type { components } from "./schema";
 export const created: components["schemas"]["CreatedAccount"]["ok"] = Boolean(1);
 export const house_number: components["schemas"]["ConnectionInput"]["house_number"] = "12a";`;
     writeFileSync(at("use_types.ts"), use);
-    await compile("use_types.ts");
   });
 
-  test("§9.5 by hey-api", async () => {
+  test("§9.5 hey-api writes a client", async () => {
     const program = installHeyApi();
     const options = ["-i", join(ROOT, "openapi.json"), "-o", at("hey"), "-c", "@hey-api/client-fetch"];
     await run(process.execPath, [program, ...options], { cwd: folder });
@@ -77,7 +71,13 @@ export async function use() {
   return [data?.accounts[0]?.account_id, added.data?.created[0]?.claim_url];
 }`;
     writeFileSync(at("use_hey.ts"), use);
-    await compile("use_hey.ts");
+  });
+
+  test("§9.5 compile with what uses them", async () => {
+    // in one go, which reads the compiler's own library once
+    writeFileSync(at("tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use_types.ts", "use_hey.ts"] }));
+    const compiled = run(process.execPath, [join(typescript, "bin/tsc"), "-p", folder]);
+    expect(await compiled.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
   });
 });
 

@@ -308,6 +308,10 @@ async function refuseRequests(
   await refuse("nothing_to_review", review, { ...key, body: { outcome: "goedgekeurd" } });
   await refuseSample("mandate_not_signed", "expireSandboxMandate");
   await refuse("nothing_to_settle", "/sandbox/v1/settle", { ...key, body: { quarter: "2026-Q1" } });
+  const { quarter } = sample(endpointOf("settleSandboxQuarter")).body as { quarter: string };
+  await refuseSample("already_settled", "settleSandboxQuarter", {
+    body: { quarter, reject: [`${quarter.slice(0, 4)}-01`] },
+  });
   await refuse("unknown_state", "/sandbox/v1/fixtures", { ...key, body: { states: ["sleepy"] } });
   const mint = sample(endpointOf("mintPartnerApiKey"));
   await world.send(mint.path, sent(mint));

@@ -868,7 +868,7 @@ describe("§6 sessions are read back by a cursor that loses none", () => {
     let cursor = after;
     for (;;) {
       const { status, body } = await world.get(
-        `/v1/charging-sessions?limit=3${query}${cursor ? `&after=${cursor}` : ""}`,
+        `/v1/charging-sessions?${query.includes("limit") ? "" : "limit=3"}${query}${cursor ? `&after=${cursor}` : ""}`,
         client,
       );
       expect(status, JSON.stringify(body)).toBe(200);
@@ -921,6 +921,60 @@ describe("§6 sessions are read back by a cursor that loses none", () => {
       error: "cursor_expired",
     });
     expect((await readOn(reader, undefined)).seen).toHaveLength(9);
+  });
+
+  /** A client of its own with a charger, and what it does with it. */
+  async function reading(serial_number: string) {
+    const fresh = await world.addClient(world.partnerA.id);
+    const reader = await fresh.token();
+    const mine = await createAccount(world, { ...world.partnerA, client: fresh });
+    const add = async () => {
+      const body = { account_id: mine.account_id, ...MID_CHARGER, serial_number };
+      return (await world.post("/v1/chargers", body, reader)).body.charger_id;
+    };
+    const by = { external_ref: undefined, charger_id: await add() };
+    const send = async (...sessions: object[]) => {
+      const body = { sessions: sessions.map((each) => session({ ...by, ...each })) };
+      expect((await world.post("/v1/charging-sessions", body, reader)).status).toBe(200);
+    };
+    return { reader, add, send, charger_id: by.charger_id };
+  }
+
+  test("attack: of 1,002 that changed, those that are told again meanwhile are seen, once and as they are now", async () => {
+    const { reader, send } = await reading(`many${count}`);
+    const { cursor } = await readOn(reader, undefined);
+    const minute = (n: number) => new Date(Date.UTC(2026, 2, 1) + n * 60_000).toISOString();
+    const each = (n: number, kwh = 1) => ({
+      ...{ session_id: `n${n}`, kwh },
+      ...{ started_at: minute(n * 30), ended_at: minute(n * 30 + 10) },
+    });
+    const all = Array.from({ length: 1002 }, (_, n) => each(n));
+    await send(...all.slice(0, 501));
+    await send(...all.slice(501));
+    await send(each(0, 2));
+    const page = (await world.get(`/v1/charging-sessions?limit=200&after=${cursor}`, reader)).body as Page;
+    // one of this page, and one of a later page
+    await send(each(1, 2), each(900, 2));
+    const { seen } = await readOn(reader, page.next_cursor, "&limit=200");
+    const first = page.sessions.map(({ session_id, kwh }) => `${session_id} ${kwh}`);
+    expect(first).toHaveLength(200);
+    expect([...first, ...seen].toSorted()).toEqual(
+      [...all.map(({ session_id }) => session_id), "n1"]
+        .map((id, at) => `${id} ${["n0", "n900"].includes(id) || at === 1002 ? 2 : 1}`)
+        .toSorted(),
+    );
+  });
+
+  test("what another registration of its charger changes of a session is told too", async () => {
+    const { reader, add, send, charger_id } = await reading(`followed${count}`);
+    // the first one stands, though without energy
+    await send({ session_id: "first", ...at(11), kwh: 0 });
+    await send({ session_id: "beside", ...at(11), started_at: "2026-03-11T18:30:00Z", kwh: 4 });
+    const { seen, cursor } = await readOn(reader, undefined);
+    expect(seen).toEqual(["beside 4 overlapping", "first 0"]);
+    await world.post("/v1/chargers:remove", { charger_id }, reader);
+    expect(await add()).not.toBe(charger_id);
+    expect((await readOn(reader, cursor)).seen).toEqual(["beside 4 overlapping other_registration"]);
   });
 });
 

@@ -101,7 +101,7 @@ test("contract §3 statements and the overview of a year are to the cent what th
   await world.travel("2027-01-10T12:00:00Z");
   const { pdf } = await overview(account_id);
   const cents = await centsOf(pdf);
-  const [net, paid] = cents;
+  const [paid, net] = cents;
   expect(paid, "what arrived").toBe(await inLedger("bank"));
   expect(net, "what was sold, less what was taken back").toBe((await inLedger("bank")) + (await inLedger("customer")));
   // 33.33, 66.67 and 100.01, of which the first two were taken back, each with price, gross, fee and net; then the sum

@@ -384,15 +384,47 @@ describe("a statement", () => {
     expect(tables).toEqual([
       [
         ["Maand", "kWh", "ERE", "Per ERE", "Opbrengst", "Kosten", "Voor u"],
-        ["april 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
-        ["mei 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
-        ["juni 2026", "312,500", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
-      ],
-      [
-        ["Maand", "kWh", "ERE", "Per ERE", "Opbrengst", "Kosten", "Voor u"],
-        ["Totaal", "937,500", "311,90", "", "€ 131,01", "€ 26,19", "€ 104,82"],
+        ["april 2026", "312,5", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["mei 2026", "312,5", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["juni 2026", "312,5", "103,97", "€ 0,42", "€ 43,67", "€ 8,73", "€ 34,94"],
+        ["Totaal", "937,5", "311,90", "", "€ 131,01", "€ 26,19", "€ 104,82"],
       ],
     ]);
+  });
+
+  test("contract §3 begins with how much was paid, when, and to which account", async () => {
+    const first = async (change?: Partial<Statement>) => {
+      const { tags } = await readPdf(await writePdf(stated(change), CREATED));
+      const at = tags.findIndex(({ text }) => text.includes("104,82"));
+      return tags.slice(at - 1, at + 2).map(({ text }) => text.replace(/\s+/g, " ").trim());
+    };
+    expect(await first()).toEqual([
+      "Uitbetaald",
+      "€ 104,82",
+      "op 20 november 2026, naar de rekening die eindigt op 4300",
+    ]);
+    expect(await first({ iban_last4: null, paid_to: "Laadpunt Zuid" })).toEqual([
+      "Betaald aan uw laadpuntexploitant",
+      "€ 104,82",
+      "op 20 november 2026, naar Laadpunt Zuid",
+    ]);
+  });
+
+  test("contract §3 adds up several connections in a table of its own", async () => {
+    const rows = [month("2026-04"), month("2026-04", "871687110000000025")];
+    const { tags } = await readPdf(await writePdf(stated({ rows }), CREATED));
+    expect(tags.filter(({ role }) => role === "H2").map(({ text }) => text)).toContain("Alle aansluitingen samen");
+    const firsts = tags
+      .filter(({ role }) => role === "Table")
+      .map(({ children }) => children.at(-1)?.children[0]?.text);
+    expect(firsts).toEqual(["april 2026", "april 2026", "Totaal"]);
+  });
+
+  test("contract §3 writes no kWh that read as thousands", async () => {
+    const rows = [{ ...month("2026-04"), kwh: "204.000" }];
+    const { text } = await readPdf(await writePdf(stated({ rows }), CREATED));
+    expect(text).toContain("204,0");
+    expect(text).not.toContain("204,000");
   });
 
   test("contract §3 names the service with its address and numbers, and shows the partner's logo by its name", async () => {
@@ -440,7 +472,7 @@ describe("a statement", () => {
     const line = cells.filter(({ text }) => /^(april|312,|103,|€ (1\.234|246|987)\.)/.test(text));
     expect(line.map(({ text }) => text)).toEqual([
       "april 2026",
-      "312,500",
+      "312,5",
       "103,97",
       "€ 1.234.567,89",
       "€ 246.913,57",

@@ -82,7 +82,7 @@ describe("contract §3 statements", () => {
       "Sanne de Vries",
       "€ 8,00",
       "april 2026",
-      "3,006",
+      "3,0",
       "rekening die eindigt op 4300",
       "Teststraat 1, 1234 AB Teststad",
       "KvK-nummer 12345678",

@@ -544,6 +544,7 @@ describe("contract §3 payout settle, release", () => {
     await world.agrees();
     const before = await rowCounts(world, "ledger_entries", "audit_log");
     expect(await done(world.bram, fail)).toMatchObject({ changed: false, failed: 0 });
+    await refused(world.bram, [...fail.slice(0, -1), "MD07"], `failed before, with the reason "AC04 closed account"`);
     expect(await rowCounts(world, "ledger_entries", "audit_log")).toEqual(before);
 
     expect(await done(world.anna, ["payout", "settle", batch_id])).toMatchObject({

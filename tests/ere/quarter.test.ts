@@ -216,3 +216,19 @@ test.each([
 ])("contract §8 quarter %s is refused in a sentence", (quarter, sentence) =>
   world.refused(`quarter ${quarter}`, sentence),
 );
+
+test.each([
+  "booking preview 2031-Q1",
+  "booking open 2031-Q1",
+  "booking submit 2031-Q1",
+  "booking withdraw 2031-Q1 --partner partner-a",
+  "booking list 2031-Q1",
+  "booking export 2031-Q1 --all --to out",
+  "booking export 2031-Q1 --out x.csv",
+  "booking credit 2031-Q1",
+  "sale record 2031-Q1 --ere 1 --price 1 --buyer B --reference R",
+  "sale record 2031-Q1 --all --price 1 --buyer B --reference R",
+  "invoice issue 2031-Q1 --all",
+])("contract §8 a quarter that has not begun is refused as such, whatever the command: %s", (command) =>
+  world.refused(command, "2031-Q1 has not begun; nothing is delivered for it yet."),
+);

@@ -402,7 +402,29 @@ describe("§6 an endpoint", () => {
       to: null,
       events: 0,
     });
-    for (const wrong of [{}, { from: "x" }, { to: second.id }])
+    // only these types, of what it gets
+    const types = [...new Set(all.map(({ type }: { type: string }) => type))] as string[];
+    const count = (wanted: string) => all.filter(({ type }: { type: string }) => type === wanted).length;
+    for (const type of [...types, "draft.mail_failed"])
+      expect((await act(body.id, "replay", { from: first.id, types: [type] })).body, type).toMatchObject({
+        events: count(type),
+      });
+    await world.row(
+      `insert into core.webhook_retries (partner_id, endpoint_id, event_id, attempts)
+       select partner_id, $1, id, 10 from core.events where owner_id = $2
+       on conflict on constraint webhook_retries_pkey do update set attempts = 10, next_attempt_at = null`,
+      body.id,
+      world.partnerA.id,
+    );
+    const [type = ""] = types;
+    expect((await act(body.id, "replay", { failed: true, types: [type] })).body).toMatchObject({ events: count(type) });
+    for (const wrong of [
+      {},
+      { from: "x" },
+      { to: second.id },
+      { from: first.id, types: ["x"] },
+      { from: first.id, types: [] },
+    ])
       expect((await act(body.id, "replay", wrong)).status).toBe(400);
     await clear();
   });

@@ -701,8 +701,17 @@ describe("contract §6 what a charger is", () => {
         last_seen_at: NOTED,
         password_refused_at: NOTED,
       },
-      link: { protocol: "ocpp1.6", connections: 1, connected_at: NOTED, booted_at: NOTED, boot: { firmware: "7.1" } },
-      transactions: [{ start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger", ended_by: "stop" }],
+      link: {
+        protocol: "ocpp1.6",
+        generation: 1,
+        by_mirror: false,
+        connected_at: NOTED,
+        booted_at: NOTED,
+        boot: { firmware: "7.1" },
+      },
+      transactions: [
+        { start_wh: 100_000, last_wh: 104_000, end_wh: 105_500, clock: "charger", ended_by: "stop", counted_wh: 5_500 },
+      ],
       waiting: [],
     });
     expect(story.json.changes.map(({ what }: { what: string }) => what)).toEqual([
@@ -717,12 +726,53 @@ describe("contract §6 what a charger is", () => {
     await tell(started("08:00", 100_000), values(77, sample("08:30", 104_000)), started("10:00", 105_500));
     await tell(stopped(78, "10:30", 106_000), stopped(79, "11:00", 400_000));
     const story = await operator(`charger story ${link.charger_id}`);
-    const row = { called: ["77"], ended_by: "last value", last_wh: 104_000, end_wh: null };
+    const row = {
+      called: ["77"],
+      ended_by: "last value",
+      ended_at: "2026-08-15T08:30:00Z",
+      last_wh: 104_000,
+      end_wh: null,
+    };
     expect(story.json).toMatchObject({
       link: { ids_of_another: true },
       waiting: [{ transaction: "79", at: "2026-08-15T11:00:00Z", meter_wh: 400_000 }],
       transactions: [{ called: ["78"], ended_by: "guess", end_wh: 106_000 }, row],
     });
+  });
+
+  test("attack: at one mirror's address two chargers: the second one's kWh count nowhere, and the operator sees it", async () => {
+    const copied = async (line: typeof link, ...said: Said[]) => {
+      for (const [action, payload] of said) {
+        const sent_sha256 = createHash("sha256").update(JSON.stringify(payload)).digest("hex");
+        const messages = [{ action, payload, received_at: NOW, live: true, sent_sha256 }];
+        const told = { ...line, protocol: "ocpp1.6", mirror: true, messages };
+        expect((await world.post("/ocpp/messages", told, secret)).status).toBe(200);
+      }
+    };
+    const own = link;
+    const wh = async () => (await sessions()).map((each: { wh: number }) => each.wh);
+    await copied(own, boot("ACE 0900"), started("06:00", 1_000), stopped(5, "07:00", 3_000));
+    const other = await connect();
+    await copied(other, boot("ACE 0901"), started("08:00", 50_000), stopped(9, "09:00", 59_000));
+    expect(await wh()).toEqual([2_000]);
+    await copied(own, started("08:30", 3_000), stopped(6, "09:30", 6_000));
+    expect(await wh()).toEqual([2_000, 3_000]);
+    const later = await connect();
+    await copied(later, started("10:00", 59_000), stopped(9, "10:30", 60_000));
+    expect(await wh(), "nobody knows whose a new line is").toEqual([2_000, 3_000]);
+    await copied(later, boot("ACE 0900"), started("10:40", 6_000), stopped(9, "10:50", 7_000));
+    expect(await wh()).toEqual([2_000, 3_000, 1_000]);
+    const story = async () => (await operatorOf(world.database)(`charger story ${link.charger_id}`)).json;
+    expect(await story()).toMatchObject({
+      charger: { serial_number: "ACE0900" },
+      link: { another_serial_number: "ACE0901", another_at: "2026-08-15T12:00:00Z" },
+    });
+    // its words are kept
+    expect((await evidence()).filter((each: { session_id: string | null }) => each.session_id === null)).not.toEqual(
+      [],
+    );
+    await world.post(`/chargers/${link.charger_id}/ocpp-credentials`, {}, await user.token());
+    expect((await story()).link).toMatchObject({ another_serial_number: null });
   });
 
   test("attack: a charger that named another's number counts again once it names its own", async () => {

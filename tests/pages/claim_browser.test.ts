@@ -440,6 +440,14 @@ describe.skipIf(noBrowser)("the claim pages in a browser", () => {
   const unsubscribeUrl = async ({ email }: Draft): Promise<string> =>
     (await world.row("select private.unsubscribe_url($1, $2) as url", email, claimLinks(world.environment))).url;
 
+  test("what belongs to a choice is asked once it is made, without script", () =>
+    onPage({ javaScriptEnabled: false }, async (page) => {
+      await at(answered, "ean")(page, "nl");
+      expect(await page.locator("#ean_code").isVisible()).toBe(false);
+      await page.locator("[name=point][value=other]").check();
+      expect(await page.locator("#ean_code").isVisible()).toBe(true);
+    }));
+
   const scenes: Scene[] = [
     { name: "claim-start", go: async (page, lang) => page.goto(`${(await draftAt()).link}?lang=${lang}`) },
     {

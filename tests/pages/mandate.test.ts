@@ -70,6 +70,7 @@ describe("§2 signing", () => {
     const page = await ask(`${issued.link}?lang=nl`);
     expect(heading(page.text)).toBe("U heeft ondertekend");
     expect(page.text, "the way to pages of their own").toContain("/mijn?lang=nl");
+    expect(page.text, "its text is folded").toMatch(/<details class="folded"><summary>[^<]+<\/summary>\s*<article/);
     expect(page.text, "the text keeps the language it was signed in").toContain('<article class="document" lang="en"');
     await world.row("update core.mandates set status = 'revoked' where connection_id = $1", issued.connection_id);
     expect((await ask(issued.link)).text).toContain("It is no longer valid");

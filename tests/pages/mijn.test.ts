@@ -193,6 +193,26 @@ describe("contract §6 a person's own pages", () => {
     expect(pages[3]).toContain("geldt tot en met 31 december");
   });
 
+  test("whoever is asked once more finds the last click first, and beside it the way back", async () => {
+    const ask = await browserOf(world, paid);
+    const { id } = await world.row("select id from core.chargers where account_id = $1 limit 1", paid.account_id);
+    for (const path of ["/sharing/stop", "/data/end", `/chargers/${id}`]) {
+      const { text } = await ask(mijn(world, path));
+      expect(text, path).toMatch(
+        /<button class="button">Ja, [^<]+<\/button><a class="link" [^>]+>Nee, terug<\/a>\s*<\/form>/,
+      );
+    }
+  });
+
+  test("a table stands folded below its chart, whose months lead to their sessions", async () => {
+    const { text } = await (await browserOf(world, paid))(mijn(world, "/charging"));
+    const [chart = "", table = ""] = text.split('<details class="folded"><summary>');
+    const leads = (part: string) =>
+      [...part.matchAll(/href="([^"]*month=2026-\d\d[^"]*#sessions)"/g)].map(([, to]) => to);
+    expect(leads(chart).length).toBeGreaterThan(1);
+    expect(leads(table)).toEqual(leads(chart));
+  });
+
   test("an address typed with a slash at the end is the page without it", async () => {
     const ask = await browserOf(world, paid);
     for (const path of ["/", "/charging/"]) {
@@ -219,7 +239,9 @@ describe("contract §6 a person's own pages", () => {
     const person = await world.addUser();
     const times = { started_at: "2026-05-10T10:00:00Z", ended_at: "2026-05-10T11:00:00Z" };
     await ingest(world, { charger_id: await addCharger(world, person), external_id: "1", ...times, wh: 8_000 });
-    expect((await (await browserOf(world, person))(mijn(world, "/charging"))).text).toContain("8 kWh, 1 laadbeurt, ");
+    const { text } = await (await browserOf(world, person))(mijn(world, "/charging"));
+    expect(text).toContain('<p class="value">mei 2026: 8 kWh, 1 laadbeurt, ');
+    expect(text, "one column is no chart").not.toContain('class="chart');
   });
 
   test("documents are the person's own: another's are not found, whatever the path says", async () => {
@@ -408,32 +430,48 @@ describe("§5 tokens of a person's own", () => {
 describe("§4.4 chargers of a person's own", () => {
   test("one that connects by OCPP is added by name; its password is shown once; removing it ends that", async () => {
     const ask = await browserOf(world, other);
-    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const asked = (await ask(mijn(world, "/chargers"))).text;
+    expect(asked).toContain("Heeft uw laadpaal al een backoffice?");
+    expect(asked, "first it asks").not.toContain("Maak adres");
+    expect((await ask(mijn(world, "/chargers?way=own"))).text).toContain("Maak adres en wachtwoord");
+    const form = { name: "Oprit", way: "own", ...(await formOn(ask, "/chargers?way=own")) };
     const added = await ask(mijn(world, "/chargers"), { form });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
     );
     expect(address.endsWith(`/${identity}`)).toBe(true);
     const row = await world.row(
-      "select id, encode(ocpp_password_hash, 'hex') as hash, encode(ocpp_mirror_hash, 'hex') as mirror from core.chargers where ocpp_identity = $1",
+      "select id, encode(ocpp_password_hash, 'hex') as hash from core.chargers where ocpp_identity = $1",
       identity,
     );
     expect(row.hash).toBe(hashSecret(password));
     expect(added.text, "for a charger with nothing but an address").toContain(`${address}?auth=${password}<`);
-    const mirror = /\/m\/([0-9a-f]{40})</.exec(added.text)?.[1] ?? "";
-    expect(row.mirror).toBe(hashSecret(mirror));
+    expect(added.text, "it has no other back office").not.toContain("/m/");
+    const choice = (await ask(mijn(world, "/chargers?way=copy"))).text;
+    expect([choice.includes("Maak adres voor een kopie"), choice.includes('id="ocpp_identity"')]).toEqual([
+      true,
+      false,
+    ]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);
     const again = await ask(mijn(world, "/chargers"), { form });
     expect(again.text, "a second click").toContain(password);
+    const copied = await ask(mijn(world, `/chargers/${row.id}/password`), {
+      form: { ...(await formOn(ask, "/chargers?way=own")), way: "copy" },
+    });
+    const mirror = /\/m\/([0-9a-f]{40})</.exec(copied.text)?.[1] ?? "";
+    expect([
+      copied.text.includes("?auth="),
+      (await world.row("select encode(ocpp_mirror_hash, 'hex') as hash from core.chargers where id = $1", row.id)).hash,
+    ]).toEqual([false, hashSecret(mirror)]);
 
     const theirs = await browserOf(world, paid);
     expect((await theirs(mijn(world, `/chargers/${row.id}`))).status).toBe(404);
-    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers") });
+    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers?way=own") });
     const status = () => world.row("select status from core.chargers where id = $1", row.id);
     expect(await status()).toEqual({ status: "active" });
 
     expect(heading((await ask(mijn(world, `/chargers/${row.id}`))).text)).toBe("Haalt u Oprit weg?");
-    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers") });
+    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers?way=own") });
     expect(removed.text).toContain("De laadpaal is weggehaald.");
     expect(await status()).toEqual({ status: "removed" });
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
@@ -443,7 +481,13 @@ describe("§4.4 chargers of a person's own", () => {
     const identity = "NL*ABC*E 00001:a";
     const add = async (person: Parameters<typeof browserOf>[1], typed: string, more: object = {}) => {
       const ask = await browserOf(world, person);
-      const form = { name: "Oprit", ocpp_identity: typed, ...(await formOn(ask, "/chargers")), ...more };
+      const form = {
+        name: "Oprit",
+        way: "own",
+        ocpp_identity: typed,
+        ...(await formOn(ask, "/chargers?way=own")),
+        ...more,
+      };
       const send = () => ask(mijn(world, "/chargers?lang=nl"), { form });
       return { send, added: await send() };
     };
@@ -472,7 +516,7 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("attack: one form with two identities makes two chargers with nothing in common", async () => {
     const ask = await browserOf(world, other);
-    const form = await formOn(ask, "/chargers");
+    const form = await formOn(ask, "/chargers?way=own");
     for (const ocpp_identity of ["TAB-A", "TAB-B"])
       await ask(mijn(world, "/chargers?lang=nl"), { form: { ...form, name: "Oprit", ocpp_identity } });
     const both = "from core.chargers where ocpp_identity in ('TAB-A', 'TAB-B')";
@@ -496,7 +540,7 @@ describe("§4.4 chargers of a person's own", () => {
   test("a charger that was never heard of says what to enter; a new password ends the old one", async () => {
     const ask = await browserOf(world, other);
     const added = await ask(mijn(world, "/chargers"), {
-      form: { name: "Garage", ...(await formOn(ask, "/chargers")) },
+      form: { name: "Garage", ...(await formOn(ask, "/chargers?way=own")) },
     });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
@@ -514,20 +558,26 @@ describe("§4.4 chargers of a person's own", () => {
     expect(before.text).not.toContain("verkeerd wachtwoord");
     expect(await admit("wrong")).toBe(false);
     expect((await ask(mijn(world, "/chargers"))).text).toContain(
-      "Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ",
+      " kwam met deze identiteit een verkeerd wachtwoord binnen. ",
     );
+    await world.row("update core.chargers set last_seen_at = private.now() - interval '1 minute' where id = $1", id);
+    await admit("wrong");
+    expect((await ask(mijn(world, "/chargers"))).text, "it is heard of").not.toContain("verkeerd wachtwoord");
+    await world.row("update core.chargers set last_seen_at = null where id = $1", id);
 
     const theirs = await browserOf(world, paid);
-    const form = await formOn(theirs, "/chargers");
+    const form = await formOn(theirs, "/chargers?way=own");
     expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
-    const renewed = await ask(mijn(world, `/chargers/${id}/password`), { form: await formOn(ask, "/chargers") });
+    const renewed = await ask(mijn(world, `/chargers/${id}/password`), {
+      form: await formOn(ask, "/chargers?way=own"),
+    });
     const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
     expect([same, fresh === password]).toEqual([identity, false]);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain("verkeerd wachtwoord");
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
     expect(renewed.text).toContain("Mijn laadpaal neemt zo&#39;n lang wachtwoord niet");
     const shortened = await ask(mijn(world, `/chargers/${id}/password`), {
-      form: { ...(await formOn(ask, "/chargers")), short: "1" },
+      form: { ...(await formOn(ask, "/chargers?way=own")), way: "short" },
     });
     const short = /<code data-copy>([0-9a-f]{16})<\/code>/.exec(shortened.text)?.[1] ?? "";
     expect([await admit(fresh), await admit(short)]).toEqual([false, true]);
@@ -539,7 +589,7 @@ describe("§4.4 chargers of a person's own", () => {
     const choose = async (model: string, serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers")), [`model-${id}`]: model, [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers?way=own")), [`model-${id}`]: model, [`serial-${id}`]: serial },
         })
       ).text;
     expect(await choose("", "")).toContain("Vul het serienummer in");
@@ -572,8 +622,8 @@ describe("§4.4 chargers of a person's own", () => {
     const person = await world.addUser();
     const ask = await browserOf(world, person);
     const secret = world.environment.config.GATEWAY_SECRET;
-    const add = async (name: string, chargePointSerialNumber?: string) => {
-      const { body } = await world.post("/chargers", { nickname: name, connection_type: "ocpp" }, await person.token());
+    const add = async (name: string, chargePointSerialNumber?: string, owner = person) => {
+      const { body } = await world.post("/chargers", { nickname: name, connection_type: "ocpp" }, await owner.token());
       const { identity, password } = body.ocpp;
       const { charger_id, generation } = (await world.post("/ocpp/chargers:admit", { identity, password }, secret))
         .body;
@@ -598,7 +648,7 @@ describe("§4.4 chargers of a person's own", () => {
     const tell = async (serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers")), [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers?way=own")), [`serial-${id}`]: serial },
         })
       ).text;
     expect(await tell("")).toContain("Vul het serienummer in");
@@ -610,6 +660,9 @@ describe("§4.4 chargers of a person's own", () => {
     const ELSEWHERE = "Iemand anders heeft een laadpaal met dit serienummer aangemeld.";
     expect(saved).not.toContain(ELSEWHERE);
     await add("Vier", "SECOND-3");
+    expect((await ask(mijn(world, "/chargers"))).text).toContain("U heeft dit serienummer ook bij Drie. ");
+    await add("Zes", "THEIRS-6", await world.addUser());
+    await add("Vijf", "THEIRS-6");
     expect((await ask(mijn(world, "/chargers"))).text).toContain(ELSEWHERE);
     await world.row("update core.chargers set counts_from = '2026-01-02T11:00Z' where id = $1", id);
     expect((await ask(mijn(world, "/chargers"))).text).toContain("Iemand anders had deze laadpaal aangemeld.");
@@ -617,9 +670,62 @@ describe("§4.4 chargers of a person's own", () => {
     expect((await ask(mijn(world, "/chargers"))).text).toMatch(/Wat hij laadde van 1 januari .* tot 2 januari /);
   });
 
+  test("behind a mirror it says what does not count, and a stranger's wrong password says nothing", async () => {
+    const person = await world.addUser();
+    const ask = await browserOf(world, person);
+    const secret = world.environment.config.GATEWAY_SECRET;
+    const { body } = await world.post(
+      "/chargers",
+      { nickname: "Oprit", connection_type: "ocpp" },
+      await person.token(),
+    );
+    const { identity, mirror_endpoint } = body.ocpp;
+    const connect = async () =>
+      (await world.post("/ocpp/chargers:admit", { identity: null, password: mirror_endpoint.slice(-40) }, secret)).body;
+    const tell = async ({ charger_id, generation }: Record<string, unknown>, ...said: [string, object][]) => {
+      for (const [action, payload] of said) {
+        const [received_at, sent_sha256] = [new Date().toISOString(), hashSecret(JSON.stringify(payload))];
+        const messages = [{ action, payload, received_at, live: true, sent_sha256 }];
+        const told = { charger_id, generation, protocol: "ocpp1.6", mirror: true, messages };
+        expect((await world.post("/ocpp/messages", told, secret)).status).toBe(200);
+      }
+    };
+    const boot = (chargePointSerialNumber: string): [string, object] => [
+      "BootNotification",
+      {
+        chargePointVendor: MID_CHARGER.ocpp_vendor,
+        chargePointModel: MID_CHARGER.ocpp_model,
+        chargePointSerialNumber,
+      },
+    ];
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const shown = async () => (await ask(mijn(world, "/chargers"))).text;
+    await tell(await connect(), boot("MIRROR-10"), [
+      "StartTransaction",
+      { connectorId: 1, meterStart: 100_000, timestamp: ago(90) },
+    ]);
+    expect(await shown()).not.toContain("eindigde een laadbeurt");
+    const sampledValue = [{ value: "101000" }];
+    await tell(
+      await connect(),
+      ["MeterValues", { connectorId: 1, transactionId: "a", meterValue: [{ timestamp: ago(60), sampledValue }] }],
+      ["StopTransaction", { transactionId: "b", meterStop: 101_900, timestamp: ago(30) }],
+    );
+    const text = await shown();
+    expect(text).toContain("eindigde een laadbeurt, met meterstand 101,9 kWh, maar wij weten niet welke");
+    expect(text).toContain("ja; levert ERE op zodra u een machtiging heeft getekend");
+    expect(text.indexOf("Maak een nieuw adres voor een kopie")).toBeLessThan(text.indexOf("Maak een nieuw wachtwoord"));
+    expect(text).not.toContain("ook een andere laadpaal");
+    await tell(await connect(), boot("MIRROR-11"));
+    expect(await shown()).toContain("ook een andere laadpaal, met serienummer MIRROR-11, laatst op ");
+    await world.row("update core.chargers set last_seen_at = null where id = $1", body.id);
+    await world.post("/ocpp/chargers:admit", { identity, password: "wrong" }, secret);
+    expect(await shown()).not.toContain("verkeerd wachtwoord");
+  });
+
   test("a host without a gateway offers no address, and makes none", async () => {
     const ask = await browserOf(world, other);
-    const form = { name: "Oprit", ...(await formOn(ask, "/chargers")) };
+    const form = { name: "Oprit", ...(await formOn(ask, "/chargers?way=own")) };
     const { config } = world.environment;
     const { OCPP_GATEWAY_URL, ...without } = config;
     world.environment.config = without;
@@ -635,7 +741,9 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("a name that is none is said at the field", async () => {
     const ask = await browserOf(world, other);
-    const answer = await ask(mijn(world, "/chargers"), { form: { name: "", ...(await formOn(ask, "/chargers")) } });
+    const answer = await ask(mijn(world, "/chargers"), {
+      form: { name: "", ...(await formOn(ask, "/chargers?way=own")) },
+    });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("Vul een naam in")]);
   });
 });

@@ -68,7 +68,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
       paid.user_id,
     );
     expect(text).toMatch(/Nog verwacht ± € [\d,]+ een schatting Geladen in november/);
-    expect(text).toContain(`november ${kwh[0]} kWh ${kwh[1]} kWh in heel oktober Geladen in 2026 `);
+    expect(text).toContain(`november ${kwh[0]} kWh tot nu toe; ${kwh[1]} kWh in heel oktober Geladen in 2026 `);
     const euros = (pattern: RegExp) =>
       [...text.matchAll(pattern)].reduce((total, [, euro = ""]) => total + Number(euro.replace(",", ".")), 0);
     const expected = euros(/Nog verwacht ± € ([\d,]+)/g);
@@ -162,7 +162,54 @@ describe("contract §6 the first page says what a customer got, and what is stil
     );
     const page = await overviewOf(paid);
     await world.row("update core.payout_lines set status = 'paid' where account_id = $1 returning 1", paid.account_id);
-    expect(main(page)).toMatch(/± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Betaald tot nu toe € 0,00/);
+    expect(main(page)).toMatch(
+      /± € [\d,]+ krijgt u nog, voor wat u tot nu toe laadde Volgende betaling ± € [\d,]+ .* Betaald tot nu toe € 0,00/,
+    );
+  });
+
+  test("the next payment has its quarter, when it comes and where to; a hold and an unknown account are said", async () => {
+    await publish("0.42");
+    const next = async (query = "") =>
+      / (?:Volgende betaling|Next payment) (.*?) (?:Nog verwacht|Betaald tot|Still|Paid)/.exec(
+        main(await overviewOf(paid, query)),
+      )?.[1];
+    expect(await next()).toMatch(
+      /^± € [\d,]+ voor het 1e kwartaal 2026 Wanneer Wij boeken dit kwartaal in .* Naar de rekening die eindigt op \d{4}$/,
+    );
+    expect(await next("?lang=en")).toMatch(
+      /^± €[\d.]+ for Q1 2026 When We book this quarter .* To the account that ends in \d{4}$/,
+    );
+    const lines = (status: string) =>
+      world.row("update core.payout_lines set status = $2 where account_id = $1 returning 1", paid.account_id, status);
+    const batch = (set: string, ...values: unknown[]) =>
+      world.row(
+        `update core.payout_batches set ${set}
+          where id = (select batch_id from core.payout_lines where account_id = $1) returning 1`,
+        paid.account_id,
+        ...values,
+      );
+    const { changed, ...was } = await world.row(
+      `select b.status, b.exported_at, b.settled_at, a.iban_changed_at as changed from core.accounts a
+         join core.payout_lines l on l.account_id = a.id join core.payout_batches b on b.id = l.batch_id where a.id = $1`,
+      paid.account_id,
+    );
+    const account = (changed_at: string) =>
+      world.row(
+        "update core.accounts set iban_changed_at = $2::timestamptz where id = $1 returning 1",
+        paid.account_id,
+        changed_at,
+      );
+    await lines("pending");
+    await batch("status = 'approved', exported_at = null, settled_at = null");
+    expect(await next()).toMatch(
+      /^€ [\d,]+ voor het 2e kwartaal 2026 Wanneer Na \d+ november 2026 om [\d:]+: uw rekeningnummer is kort/,
+    );
+    await account("2026-01-01");
+    expect(await next()).toContain("Wanneer De ERE zijn verkocht. ");
+    await account(changed.toISOString());
+    await lines("paid");
+    await batch("status = $2, exported_at = $3, settled_at = $4", was.status, was.exported_at, was.settled_at);
+    expect(await next(), "as it was").toContain("voor het 1e kwartaal 2026");
   });
 
   test("who signed at two CPOs is told the fee and price of each; figure, bars and sums agree to the cent", async () => {
@@ -182,6 +229,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
     const page = (await ask(mijn(world))).text.replaceAll("\u00a0", " ");
     // 33.2694 ERE x 0.50 = 16.63 - 3.32 and x 0.30 = 9.98 - 1.49; 99.8082 ERE x 0.50 = 49.90 - 9.98 and x 0.30 = 29.94 - 4.49
     expect(main(page)).toContain("± € 87,17 krijgt u nog");
+    expect(main(page)).toContain("Volgende betaling ± € 21,80 voor het 1e kwartaal 2026 Wanneer ");
     for (const bar of ["€ 21,80 geschat, 200 kWh", "€ 65,37 geschat, 600 kWh"]) expect(page).toContain(bar);
     expect(main(page)).toMatch(/133,08 ERE [^.]*€ 0,50, .* 20% .* ongeveer € 53,23 over/);
     expect(main(page)).toMatch(/133,08 ERE [^.]*€ 0,30, .* 15% .* ongeveer € 33,94 over/);
@@ -205,7 +253,9 @@ describe("contract §6 the first page says what a customer got, and what is stil
 
   test("kWh of a year whose factor is not set yet are told apart, with the reason", async () => {
     await publish("0.42");
-    const { email, connection_id } = await signedCustomer(world, { months: { "2026-01": 100, "2026-02": 100 } });
+    const { email, connection_id } = await signedCustomer(world, {
+      months: { "2026-01": 100, "2026-02": 100, "2026-04": 100 },
+    });
     await world.row(
       `update core.delivered_months set period = '2027-01-01' where connection_id = $1 and period = '2026-02-01'
        returning 1`,
@@ -236,6 +286,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
     await publish(null);
     const text = main(await overviewOf(paid));
     expect(text).toContain("Nog verwacht nog niet bekend");
+    expect(text).toContain("Volgende betaling voor het 1e kwartaal 2026 ");
     expect(text).not.toContain("schatting Geladen");
   });
 
@@ -266,7 +317,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
       "update core.accounts set payout_handler = 'service_pays_customer' where id = $1 returning 1",
       other.account_id,
     );
-    expect(main((await ask(mijn(world, "?lang=nl"))).text)).toContain("€ 1,02 is in 2026 betaald Nog verwacht");
+    expect(main((await ask(mijn(world, "?lang=nl"))).text)).toContain("€ 1,02 is in 2026 betaald Volgende betaling");
     expect(main((await ask(mijn(world, "/earnings?lang=en"))).text)).toContain("What we paid in 2026");
   });
 });

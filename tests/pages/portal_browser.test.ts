@@ -286,10 +286,10 @@ describe.skipIf(noBrowser)(
     test("a wide table is read row by row on a phone, each cell behind the name of its column; on a desk as a table", () =>
       onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
         await enter(page, full);
-        await page.goto(portal(world, "/drafts"));
-        const row = page.getByRole("row").filter({ hasText: "KLANT-0042" }).first();
-        await row.getByRole("rowheader", { name: "Jan-Willem van der Meulen" }).waitFor();
-        await row.getByRole("cell", { name: "Uw referentie KLANT-0042", exact: true }).waitFor();
+        await page.goto(portal(world, "/payouts"));
+        const row = page.getByRole("row").filter({ hasText: "2e kwartaal 2026" }).first();
+        await row.getByRole("rowheader", { name: "2e kwartaal 2026" }).waitFor();
+        await row.getByRole("cell", { name: /^Klanten 1$/ }).waitFor();
         expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
         expect(await page.getByRole("cell", { name: "–" }).count(), "what is not there").toBe(0);
         const outside = await row
@@ -301,8 +301,67 @@ describe.skipIf(noBrowser)(
           );
         expect(outside, "names that are left of the page").toEqual([]);
         await page.setViewportSize({ width: 1280, height: 844 });
+        await row.getByRole("cell", { name: "1", exact: true }).waitFor();
+        expect(await page.getByRole("columnheader").count()).toBe(7);
+      }));
+
+    test("a sign-up is two lines on a phone, which are heard with the names of their columns, and one line on a desk under a head that stays in sight", () =>
+      onPage({ viewport: { width: 390, height: 844 } }, async (page) => {
+        await enter(page, full);
+        await page.goto(portal(world, "/drafts"));
+        const row = page.getByRole("row").filter({ hasText: "KLANT-0042" }).first();
+        await row.getByRole("rowheader", { name: "Jan-Willem van der Meulen" }).waitFor();
+        await row.getByRole("cell", { name: /^Stand (Uitgenodigd|Al bij ons bekend)/ }).waitFor();
+        await row.getByRole("cell", { name: /^Aangemeld op \d+ nov/ }).waitFor();
+        expect(await page.getByRole("columnheader").count(), "not read twice").toBe(0);
+        for (const each of await page.locator("tbody tr").all())
+          expect((await each.boundingBox())?.height, "a name may take three lines").toBeLessThan(125);
+        await page.setViewportSize({ width: 1280, height: 300 });
         await row.getByRole("cell", { name: "KLANT-0042", exact: true }).waitFor();
-        expect(await page.getByRole("columnheader").count(), "the town of nobody is known").toBe(6);
+        expect(await page.getByRole("columnheader").allInnerTexts(), "the town of nobody is known").toEqual(
+          expect.arrayContaining(["Wie", "Stand", "Aansluiting", "Uw referentie", "Aangemeld op", "Werkt tot"]),
+        );
+        for (const each of await page.locator("tbody tr").all())
+          expect((await each.boundingBox())?.height).toBeLessThan(50);
+        await page.locator("table").evaluate((table) => scrollTo(0, table.getBoundingClientRect().top + scrollY + 60));
+        expect(Math.round((await page.locator("thead th").first().boundingBox())?.y ?? -1)).toBe(0);
+        // anywhere on the line, for its link covers it
+        const date = await page.locator("tbody tr").last().locator(".date").boundingBox();
+        await page.mouse.click((date?.x ?? 0) + 10, (date?.y ?? 0) + 10);
+        await page.waitForURL(/\/drafts\/[0-9a-f-]{36}/);
+      }));
+
+    test("filters stand on one line on a desk; what is chosen is taken back by its cross, one by one or all at once, without script", () =>
+      onPage({ javaScriptEnabled: false }, async (page) => {
+        await enter(page, full);
+        await page.goto(portal(world, "/drafts"));
+        const heights = await page
+          .locator(".filter > :not(input, .hidden)")
+          .evaluateAll((all) =>
+            all.map((each) => each.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom]),
+          );
+        const middles = heights.map(([top = 0, bottom = 0]) => (top + bottom) / 2);
+        expect(Math.max(...middles) - Math.min(...middles), "one line").toBeLessThan(8);
+        await page.locator("#q").fill("Meulen");
+        await page.locator(".find button").click();
+        await page.locator(".filter summary").click();
+        await page.locator("#status").selectOption("conflict");
+        await page.locator(".filter details .button").click();
+        const chosen = () => page.locator(".chips .chosen").allInnerTexts();
+        expect((await chosen()).map((text) => text.replace(/\s+/g, " ").split(":")[0]?.trim())).toEqual([
+          "“Meulen”",
+          "Al bij ons bekend 1",
+        ]);
+        expect(await page.locator("tbody tr").count()).toBe(1);
+        await page.getByRole("link", { name: /^“Meulen”/ }).click();
+        expect(await page.locator("#q").inputValue()).toBe("");
+        expect(await chosen()).toHaveLength(1);
+        await page.locator("#q").fill("niemand");
+        await page.locator("#q").press("Enter");
+        expect(await chosen(), "the stage stays while one searches on").toHaveLength(2);
+        await page.getByRole("link", { name: "Wis alles" }).click();
+        expect(await chosen()).toEqual([]);
+        expect(await page.locator("tbody tr").count()).toBeGreaterThan(1);
       }));
 
     test("the settings are changed by keyboard alone, without script; Back and a reload send nothing again", () =>

@@ -92,6 +92,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
           const element = document.querySelector(selector);
           return element ? getComputedStyle(element) : null;
         };
+        const TABLES = "main > .scroll, main section > .scroll, .folded .scroll";
         const seen = (selector: string) =>
           [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility()).length;
         return {
@@ -100,9 +101,7 @@ describe.skipIf(noBrowser)(`contract §6 pages zoomed and printed${noBrowser ? `
           bars: style(".bars rect")?.fill ?? "rgb(0, 0, 0)",
           scrolls: style(".scroll")?.overflow ?? "visible",
           controls: seen("nav, button, .button"),
-          tables:
-            document.querySelectorAll("main > .scroll, main section > .scroll").length -
-            seen("main > .scroll, main section > .scroll"),
+          tables: document.querySelectorAll(TABLES).length - seen(TABLES),
         };
       });
       expect(printed, name).toEqual({

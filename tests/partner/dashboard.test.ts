@@ -105,9 +105,13 @@ async function rightFor(what: string) {
     const { body } = await world.get("/partner/dashboard", key);
     expect(body, what).toEqual((await world.row(FROM_ROWS, partner.id)).figures);
     paid ||= body.partner_share_estimated_eur > 0;
-    expect(await world.row("select wrong::int, example from private.check_partner_sums($1)", partner.id), what).toEqual(
-      { wrong: 0, example: null },
-    );
+    expect(
+      await world.row(
+        "select sum(wrong)::int as wrong, min(example) as example from private.check_partner_sums($1)",
+        partner.id,
+      ),
+      what,
+    ).toEqual({ wrong: 0, example: null });
   }
   for (const [what, is] of Object.entries(await world.row(STATES))) seen[what] = seen[what] || is === true;
 }
@@ -388,6 +392,72 @@ test("contract §4 ledger check counts each dashboard again, and names the first
     wrong: 1,
     first: "month 2025-01",
   });
+});
+
+test("contract §4 what accounts of clients may still earn is of what is accepted and not sold, from delivery to a reversed sale", async () => {
+  await at("2026-08-15T12:00:00Z");
+  const partner = await world.addPartner("rekeningen");
+  // 20 % of the proceeds are the fee, and 25 % of that is the partner's: 1 in 20
+  const first = await world.customer({ "2026-04": 1000 }, partner);
+  const second = await world.customer({ "2026-07": 500 }, partner);
+  const count = async () =>
+    await world.row(
+      `select f ->> 'kwh_total' as kwh, f ->> 'ere_estimated' as ere,
+                f ->> 'partner_share_estimated_eur' as share, f ->> 'customers_active' as active
+           from private.count_dashboard($1, true) f`,
+      partner.id,
+    );
+  const is = async (what: string, kwh: string, ere: string, share: string) => {
+    expect(await count(), what).toMatchObject({ kwh, ere, share, active: "2" });
+    expect(
+      await world.row("select sum(wrong)::int as wrong from private.check_partner_sums($1)", partner.id),
+      what,
+    ).toEqual({ wrong: 0 });
+  };
+  await world.done(`figures publish 2026 --partner ${partner.id}`);
+  await is("delivered, and nothing was sold yet, so there is no price", "1500.00", "499.04", "0.00");
+  const { bookings } = await world.done(`booking open 2026-Q2 --partner ${partner.id}`);
+  const booking = bookings[0].booking_id;
+  await world.done(`booking submit ${booking}`);
+  const { id } = await world.row("select id from core.booking_rows where booking_id = $1", booking);
+  const file = join(mkdtempSync(join(tmpdir(), "ere-accounts-")), "credits.csv");
+  writeFileSync(file, `row_id,accepted_kwh,reason\n${id},600,meter\n`);
+  await world.done(["booking", "credit", booking, "--file", file]);
+  await is("of 1,000 kWh the register took 600", "1500.00", "365.96", "0.00");
+  await world.done(`sale record ${booking} --ere 100 --price 2 --buyer B --reference REKENING-1`);
+  // (600 + 500) x 0.332694 - 100 = 265.9634 ERE, at € 2, of which 1 in 20
+  await is("100 ERE are sold at € 2", "1500.00", "365.96", "26.59");
+  await world.done(["sale", "reverse", "REKENING-1", "--reason", "test"]);
+  await is("the sale was reversed, and its price with it", "1500.00", "365.96", "0.00");
+  await world.done(`sale record ${booking} --ere 199.6164 --price 1 --buyer B --reference REKENING-2`);
+  // all that is credited is sold: 500 x 0.332694 are left, at € 1
+  await is("all that is credited is sold", "1500.00", "365.96", "8.31");
+  await world.row(
+    "update core.delivered_months set status = 'rejected' where connection_id = $1 returning 1",
+    second.connection_id,
+  );
+  await is("a month was rejected", "1000.00", "199.62", "0.00");
+  expect(first.account_id).not.toBe(second.account_id);
+});
+
+test("contract §4 ledger check counts the accounts of clients too", async () => {
+  const { id } = await world.row("select id from core.partners where slug = 'rekeningen'");
+  await world.row("alter function private.count_dashboard(uuid, boolean) rename to count_rightly");
+  await world.row(
+    `create function private.count_dashboard(partner uuid, of_clients boolean default false) returns json language sql stable
+       return case when of_clients then '{"months": [{"month": "2026-04", "kwh": 1000, "ere_credits": 1}]}'::json
+                   else '{"months": []}'::json end`,
+  );
+  const { rows } = await world.database.admin
+    .query("select what, wrong::int, example from private.check_partner_sums($1)", [id])
+    .finally(async () => {
+      await world.row("drop function private.count_dashboard(uuid, boolean)");
+      await world.row("alter function private.count_rightly(uuid, boolean) rename to count_dashboard");
+    });
+  expect(rows).toEqual([
+    { what: "dashboards show what customers delivered", wrong: 0, example: null },
+    { what: "dashboards show what accounts delivered", wrong: 1, example: "month 2026-04" },
+  ]);
 });
 
 describe("contract §4 above 1,000 customers", () => {

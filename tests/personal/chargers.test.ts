@@ -135,7 +135,12 @@ describe("§4.4 POST /chargers", () => {
         ({ password_refused_at }) => password_refused_at,
       ).length;
     expect(await refused()).toBe(0);
-    await world.row("update core.chargers set last_seen_at = null where ocpp_identity = $1", ocpp_identity);
+    const unseen = "update core.chargers set last_seen_at = null, ocpp_refused_at = null where ocpp_identity = $1";
+    await world.row(unseen, ocpp_identity);
+    expect(await admit(ocpp_identity, "")).toEqual({ ok: false });
+    expect(await refused(), "behind a mirror it was a stranger's").toBe(0);
+    for (const { ocpp } of all) await admit(ocpp_identity, ocpp.password);
+    await world.row(unseen, ocpp_identity);
     // none at all is told like a wrong one, to each who has the identity
     expect(await admit(ocpp_identity, "")).toEqual({ ok: false });
     expect(await refused()).toBe(10);

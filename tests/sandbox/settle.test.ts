@@ -64,6 +64,16 @@ async function cpoAccount(months: Record<string, number>, partner: Partner = wor
 }
 
 describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
+  test("a quarter that has not begun is refused as such", async () => {
+    const { status, body } = await settle({ quarter: "2027-Q1" });
+    expect([status, body.error, body.left_out, body.detail]).toEqual([
+      409,
+      "nothing_to_settle",
+      [],
+      "2027-Q1 has not begun: nothing is delivered for it yet.",
+    ]);
+  });
+
   test("books, credits and sells the quarter of the customers that were uploaded", async () => {
     const account_id = await customer();
     const { status, body } = await settle();
@@ -201,7 +211,18 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect((await settle({ quarter: "2026-Q2", reject: ["2026-05"] })).body, "a repeat changes nothing").toEqual(body);
     const months = [{ period: "2026-05", total_kwh: 40 }];
     await world.post("/v1/sessions:batch", { account_id, months }, await world.partnerA.client.token());
-    expect((await settle()).body).toMatchObject({ kwh: 140, left_out: [] });
+    const { body: settled } = await settle();
+    expect(settled).toMatchObject({ kwh: 140, left_out: [] });
+    // what is credited cannot be rejected by asking later, and what is paid cannot fail: neither is ignored in silence
+    for (const [asked, before] of [
+      [{ reject: ["2026-05"] }, ["2026-05"]],
+      [{ fail: [account_id] }, [account_id]],
+      [{ reject: ["2026-06", "2026-04"], fail: [account_id] }, ["2026-04", account_id]],
+    ]) {
+      const refused = await settle({ quarter: "2026-Q2", ...asked });
+      expect([refused.status, refused.body.error, refused.body.settled]).toEqual([409, "already_settled", before]);
+    }
+    expect((await settle()).body, "nothing was changed").toEqual(settled);
   });
 
   test("reject: all months of the quarter, so that nothing is sold", async () => {
@@ -428,6 +449,28 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     const open = "select period from core.delivered_months where locked and partner_id = $1";
     const rows = "select period from core.booking_rows where live and partner_id = $1";
     expect(await world.rows(open, world.partnerA.id)).toEqual(await world.rows(rows, world.partnerA.id));
+  });
+
+  test("a reset opens months of sessions again: a correction that waited for its booking counts", async () => {
+    const account_id = await cpoAccount({ "2026-07": 1 });
+    const token = await world.partnerA.client.token();
+    const deliver = async (kwh: number) => {
+      const times = { started_at: "2026-04-10T18:00:00Z", ended_at: "2026-04-10T19:00:00Z" };
+      const sessions = [{ session_id: account_id, serial_number: account_id, ...times, kwh }];
+      return (await world.post("/v1/charging-sessions", { sessions }, token)).body.results;
+    };
+    const april = () =>
+      world.rows(
+        `select s.flags, d.total_kwh::float8 as kwh from core.charging_sessions s join core.delivered_months d using (connection_id)
+          where s.external_id = $1 and d.period = s.month`,
+        account_id,
+      );
+    expect(await deliver(10)).toMatchObject([{ status: "created", flags: [] }]);
+    expect((await settle()).body.kwh).toBe(10);
+    expect(await deliver(9)).toMatchObject([{ status: "updated", flags: ["after_lock"] }]);
+    await world.reset();
+    expect(await april()).toEqual([{ flags: [], kwh: 9 }]);
+    await world.row("delete from core.delivered_months where period = '2026-04-01' and source = 'sessions'");
   });
 
   test("a reset opens the months of CPO accounts again, and settling begins again", async () => {

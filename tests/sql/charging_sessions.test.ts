@@ -498,6 +498,30 @@ describe("§3 a locked month stays as it was", () => {
     expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "4.5 staged 1" });
   });
 
+  test("one that moved before the lock of a month waits for that month no longer than for its own", async () => {
+    await openMonth("2026-03-01", "staged");
+    await ingest(world, session("b", { started_at: "2026-04-10T18:00:00Z", ended_at: "2026-04-10T19:00:00Z" }));
+    await lockMonth("2026-04-01");
+    await ingest(world, session("a", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    // March is booked without it
+    await lockMonth("2026-03-01");
+    await openMonth("2026-04-01", "staged");
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "10 staged 2" });
+  });
+
+  test("one that moved out of a booked month waits for it no longer when that month is booked again without it", async () => {
+    await ingest(world, session("b", { started_at: "2026-04-10T18:00:00Z", ended_at: "2026-04-10T19:00:00Z" }));
+    await lockMonth("2026-04-01");
+    await ingest(world, session("a", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    await openMonth("2026-03-01", "staged");
+    expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+    await lockMonth("2026-03-01");
+    await openMonth("2026-04-01", "staged");
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "10 staged 2" });
+  });
+
   test("one that moved waits for no month that was locked while its meter was not confirmed", async () => {
     await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
     await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));

@@ -280,38 +280,60 @@ export function storyOf(seeds: Seeds, serials: string[]): Act[] {
 }
 
 export const bookings = times(
-  2,
-  8,
-  fc.record({ step, minutes: fc.nat(12_000), month: fc.nat(1), opens: fc.boolean() }),
+  4,
+  20,
+  fc.record({
+    step,
+    minutes: fc.nat(12_000),
+    month: fc.constantFrom<"2026-01-01" | "2026-02-01">("2026-01-01", "2026-02-01"),
+    does: fc.constantFrom<"book" | "open" | "move">("book", "open", "move"),
+    charge: fc.nat(11),
+  }),
 );
+type Bookings = typeof bookings extends fc.Arbitrary<infer T> ? T : never;
 
 /** From the begin of the first day on which cars charge to two hours before a Dutch month ends. */
 const TO_BORDER = (24 * 24 + 21) * HOUR;
+/** From those two hours to the next month. */
+const ASTRAY = 2.5 * HOUR;
 
-/** A story at the end of January, in which months are booked and given back. What one source alone tells twice, it told first in February. */
-export function booked(
-  story: Act[],
-  seeds: Seeds,
-  drawn: { step: number; minutes: number; month: number; opens: boolean }[],
-): Act[] {
+/** A story at the end of January, in which months are booked and given back. What one source alone tells, it tells of either month: at first of February, where it tells it twice, and again at any time. */
+export function booked(story: Act[], seeds: Seeds, drawn: Bookings): Act[] {
   const first = new Set<string>();
   const acts = structuredClone(story);
+  const alone = (charge: number) => {
+    const series = seeds.charges[charge]?.series ?? [];
+    return series.length === 1 && series[0] && sourceOf(series[0].door) === "api" ? series[0] : undefined;
+  };
+  const days = new Map<number, { start: number; end: number }>();
   for (const act of acts) {
     act.at += TO_BORDER;
     for (const told of act.does === "tell" ? act.told : []) {
-      const charge = seeds.charges[told.charge];
-      const once = charge?.series.length === 1 && charge.series[0]?.tellings.length === 2 && told.source === "api";
-      const astray = once && !first.has(`${told.id}`) ? 2.5 * HOUR : 0;
+      told.start += TO_BORDER;
+      told.end += TO_BORDER;
+      days.set(told.charge, { start: told.start, end: told.end });
+      const astray = alone(told.charge)?.tellings.length === 2 && !first.has(`${told.id}`) ? ASTRAY : 0;
       first.add(`${told.id}`);
-      told.start += TO_BORDER + astray;
-      told.end += TO_BORDER + astray;
+      told.start += astray;
+      told.end += astray;
     }
   }
-  for (const { step, minutes, month, opens } of drawn)
-    acts.push({
-      at: BEGIN + TO_BORDER + step * STEP + minutes * MINUTE,
-      does: opens ? "open" : "book",
-      month: ["2026-01-01", "2026-02-01"][month] as string,
-    });
+  for (const { step, minutes, month, does, charge } of drawn) {
+    const at = BEGIN + TO_BORDER + step * STEP + minutes * MINUTE;
+    if (does !== "move") {
+      acts.push({ at, does, month });
+      continue;
+    }
+    const before = acts
+      .filter((act) => act.does === "tell" && act.at < at && act.told.some((told) => alone(told.charge)))
+      .flatMap((act) => (act.does === "tell" ? act.told.map((told) => ({ door: act.door, told })) : []))
+      .filter(({ told }) => alone(told.charge));
+    const last = before.findLast(({ told }) => told.charge === before[charge % before.length]?.told.charge);
+    const day = last && days.get(last.told.charge);
+    if (!last || !day) continue;
+    const astray = month === "2026-02-01" ? ASTRAY : 0;
+    const told = { ...last.told, start: day.start + astray, end: day.end + astray };
+    acts.push({ at, does: "tell", door: last.door, told: [told] });
+  }
   return acts.sort((a, b) => a.at - b.at);
 }

@@ -350,6 +350,26 @@ describe("who may connect", () => {
 });
 
 describe("messages", () => {
+  test("contract §6 a line without a protocol is of 2.0.1 from the first message that only that has", async () => {
+    await start({ valuesMs: 0 });
+    const boot = { chargingStation: { vendorName: "V", model: "M" }, reason: "PowerUp" };
+    const values = { evseId: 1, meterValue: [] };
+    for (const [action, payload, protocols] of [
+      ["BootNotification", boot, []],
+      ["TransactionEvent", {}, []],
+      ["MeterValues", values, []],
+      ["BootNotification", {}, []],
+      ["BootNotification", boot, ["ocpp1.6"]],
+    ] as const) {
+      const charger = await Charger.connect(gateway.url, "CP1", { protocols: [...protocols] });
+      await charger.call("StatusNotification", {});
+      await charger.call(action, payload);
+      await charger.close();
+    }
+    const protocols = contract.told.map(({ protocol }) => protocol.slice(4));
+    expect(protocols).toEqual(["1.6", "2.0.1", "1.6", "2.0.1", "1.6", "2.0.1", "1.6", "1.6", "1.6", "1.6"]);
+  });
+
   test("contract §6 messages are passed on one at a time, in order, and answered", async () => {
     contract.delayMs = 5;
     await start();

@@ -53,10 +53,53 @@ describe("contract §8 a table on a terminal", () => {
     expect(drawn(53)).toEqual([
       "id                                    slug",
       "      kwh  amount_eur  status",
+      "",
       "0b0d1e00-0000-4000-8000-000000000001  laadpunt-zuid",
       "        3     1200.50  paid",
+      "",
       "0b0d1e00-0000-4000-8000-000000000002  noord",
       "    12345        7.00  failed",
+    ]);
+  });
+
+  test("contract §8 sums stand below more than one row, to the last decimal, and say of how many rows they are", () => {
+    const rows = [
+      { slug: "zuid", kwh: 0.1, price: 0.4, eur: 10.1 },
+      { slug: "noord", kwh: 0.2, price: 0.4, eur: null },
+    ];
+    const shown = (some: typeof rows) => onScreen({}, () => table(some, ["slug", "kwh", "price"], ["kwh"])).split("\n");
+    expect(shown(rows)).toEqual([
+      "slug      kwh  price",
+      "zuid      0.1    0.4",
+      "noord     0.2    0.4",
+      "sum of 2  0.3",
+    ]);
+    expect(shown(rows.slice(0, 1))).toEqual(["slug  kwh  price", "zuid  0.1    0.4"]);
+    const money = onScreen({}, () =>
+      table(
+        rows.map(({ eur }) => ({ eur_eur: eur })),
+        ["eur_eur"],
+        ["eur_eur"],
+      ),
+    );
+    expect(money.split("\n").at(-1)?.trim()).toBe("10.10");
+  });
+
+  test("contract §8 a sentence is broken at spaces on a narrow terminal, and a command to copy is not", () => {
+    const command = `Next: payout export ${"x".repeat(30)} --out file.xml`;
+    const said = onScreen({ width: 30 }, () => `Two words, and some more of them here.\n${command}`);
+    expect(said.split("\n")).toEqual(["Two words, and some more of", "them here.", command]);
+  });
+
+  test("contract §8 of a row of several lines the last are left out where they say nothing", () => {
+    const rows = [
+      { id: "a".repeat(20), note: null },
+      { id: "b".repeat(20), note: "seen" },
+    ];
+    expect(onScreen({ width: 24 }, () => table(rows, ["id", "note"])).split("\n")).toEqual([
+      ...["id", "    note", ""],
+      ...["a".repeat(20), ""],
+      ...["b".repeat(20), "    seen"],
     ]);
   });
 

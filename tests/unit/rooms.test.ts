@@ -89,8 +89,8 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     because: "sessions end in the total of their month",
     from: ["sessions", "sources"],
     to: [
-      ...["core.delivered_months", "core.deliveries", "core.replaced_total"],
-      ...["private.coverage_of", "private.judge_month", "private.month_status"],
+      ...["core.connection_coverage", "core.delivered_months", "core.deliveries", "core.replaced_total"],
+      ...["private.coverage_of", "private.judge_month"],
     ],
   },
   {

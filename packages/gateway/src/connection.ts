@@ -132,6 +132,11 @@ function joined(older: Message | undefined, newer: Message): Message {
   return { ...newer, payload: { ...objectOf(newer.payload), meterValue: samples } };
 }
 
+/** What no message of 1.6 has. */
+const FIELDS_OF_201 = ["chargingStation", "connectorStatus", "evseId", "idToken"];
+const isOf201 = (action: string, payload: unknown) =>
+  action === "TransactionEvent" || FIELDS_OF_201.some((name) => name in objectOf(payload));
+
 /** The station's main meter does not measure a car. */
 const isMainMeter = (protocol: Protocol, payload: unknown) =>
   objectOf(payload)[protocol === "ocpp1.6" ? "connectorId" : "evseId"] === 0;
@@ -164,6 +169,8 @@ export type Admitted = {
   charger_id: string;
   generation: number;
   protocol: Protocol;
+  /** The charger named no protocol: what it says tells. */
+  isGuess: boolean;
   /** Its transaction ids are another back office's. */
   mirror: boolean;
   /** What it is, is known. */
@@ -173,9 +180,10 @@ export type Admitted = {
 export class Connection implements Line {
   readonly charger_id: string;
   readonly generation: number;
-  readonly protocol: Protocol;
   readonly #socket: WebSocket;
   readonly #owner: Owner;
+  #protocol: Protocol;
+  readonly #isGuess: boolean;
   readonly #mirror: boolean;
   readonly #inbox: Inbox;
   #isIdentified: boolean;
@@ -207,14 +215,15 @@ export class Connection implements Line {
 
   constructor(
     socket: WebSocket,
-    { charger_id, generation, protocol, mirror, identified }: Admitted,
+    { charger_id, generation, protocol, isGuess, mirror, identified }: Admitted,
     inbox: Inbox,
     owner: Owner,
   ) {
     this.#socket = socket;
     this.charger_id = charger_id;
     this.generation = generation;
-    this.protocol = protocol;
+    this.#protocol = protocol;
+    this.#isGuess = isGuess;
     this.#mirror = mirror;
     this.#isIdentified = identified;
     this.#inbox = inbox;
@@ -316,7 +325,7 @@ export class Connection implements Line {
     if (frame.type === "invalid") {
       this.#count("invalid", "invalid");
       this.#invalid += 1;
-      this.#send(writeInvalid(this.protocol));
+      this.#send(writeInvalid(this.#protocol));
       if (this.#invalid >= MOST_INVALID) this.close(CLOSE.policy, "too many invalid frames");
       return;
     }
@@ -326,6 +335,7 @@ export class Connection implements Line {
       return;
     }
     const { id, action, payload } = frame;
+    if (this.#isGuess && isOf201(action, payload)) this.#protocol = "ocpp2.0.1";
     const sent_sha256 = createHash("sha256").update(text).digest("hex");
     const before = this.#answers.get(id);
     // a charger that has just started may begin its ids again
@@ -339,7 +349,7 @@ export class Connection implements Line {
       answer({ payload: { currentTime: received_at } });
       return;
     }
-    if (action === "MeterValues" && isMainMeter(this.protocol, payload)) {
+    if (action === "MeterValues" && isMainMeter(this.#protocol, payload)) {
       answer({ payload: {} });
       return;
     }
@@ -370,7 +380,7 @@ export class Connection implements Line {
       clearTimeout(this.#bootDue);
       this.#isIdentified = true;
       this.#unansweredCalls = 0;
-      if (!this.#hasBooted) this.#calls.push(...CONFIGURE[this.protocol]);
+      if (!this.#hasBooted) this.#calls.push(...CONFIGURE[this.#protocol]);
       this.#hasBooted = true;
       this.#callNext();
     }
@@ -381,7 +391,8 @@ export class Connection implements Line {
     const held = [...this.#held];
     const messages = [...held.map(([, each]) => each), ...(message ? [message] : [])];
     if (messages.length === 0) return undefined;
-    const { charger_id, generation, protocol } = this;
+    const { charger_id, generation } = this;
+    const protocol = this.#protocol;
     const answers = await this.#owner.edge.tell({ charger_id, generation, protocol, mirror: this.#mirror, messages });
     for (const [key, each] of held) if (this.#held.get(key) === each) this.#held.delete(key);
     return message && answers.at(-1);

@@ -154,7 +154,8 @@ export async function startGateway(settings: Settings, log: Log = consoleLog): P
       const inbox = inboxOf(charger_id);
       // what others held back is told first
       for (const line of inbox.lines) line.flush(true);
-      const admitted = { charger_id, generation, protocol, mirror: isMirror, identified };
+      const isGuess = offered === null;
+      const admitted = { charger_id, generation, protocol, isGuess, mirror: isMirror, identified };
       new Connection(webSocket, admitted, inbox, owner);
       if (inbox.lines.size > MOST_LINES) {
         const [silent] = [...inbox.lines].sort((one, other) => one.heardAt - other.heardAt);

@@ -45,7 +45,7 @@ export function identityOf(target: string): string | null {
   }
 }
 
-/** The first protocol of the charger's list that we speak; without a list OCPP 1.6. Null if it speaks only others. */
+/** The first protocol of the charger's list that we speak; without a list OCPP 1.6, until a message is of 2.0.1. Null if it speaks only others. */
 export function protocolOf(header: string | undefined): Pick<Handshake, "protocol" | "offered"> | null {
   const list = (header ?? "")
     .split(",")

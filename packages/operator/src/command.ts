@@ -87,14 +87,20 @@ export const about =
 /** `1 booking`, `3 bookings`. */
 export const count = (number: unknown, one: string): string => `${number} ${one}${Number(number) === 1 ? "" : "s"}`;
 
-export const list = (key: string, columns: string) => (answer: OpsAnswer) => {
-  const rows = answer[key] as Row[];
-  return rows.length > 0 ? table(rows, columns.split(" ")) : `No ${key.replaceAll("_", " ")}.`;
-};
+/** What a list says where it is empty, which of its columns are added up, and what is typed next. */
+type ListWords = { none?: string; sums?: string; next?: string };
+
+export const list =
+  (key: string, columns: string, { none, sums = "", next }: ListWords = {}) =>
+  (answer: OpsAnswer) => {
+    const rows = answer[key] as Row[];
+    if (rows.length === 0) return none ?? `No ${key.replaceAll("_", " ")}.`;
+    return `${table(rows, columns.split(" "), sums.split(" "))}${next ? `\n\nNext: ${next}` : ""}`;
+  };
 
 /** A table under its title. */
-export const titled = (title: string, rows: unknown, columns: string): string =>
-  `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" ")) : "  none"}`;
+export const titled = (title: string, rows: unknown, columns: string, sums = ""): string =>
+  `${title}\n${(rows as Row[]).length > 0 ? table(rows as Row[], columns.split(" "), sums.split(" ")) : "  none"}`;
 
 export const changed = (key: string, done: string) => (answer: OpsAnswer) =>
   `${answer.changed === false ? "Nothing to change: it was so already." : done}\n${fields(answer[key] as Row)}`;

@@ -322,7 +322,10 @@ export const COMMANDS: Command[] = [
     example: "registration list --limit 10",
     takes: [limit(50)],
     ops: "registration_list",
-    view: list("connections", `submitted_at ${CONNECTION_COLUMNS}`),
+    view: list("connections", `submitted_at ${CONNECTION_COLUMNS}`, {
+      none: "No registration waits for review.",
+      next: "registration review <connection> goedgekeurd",
+    }),
   },
   {
     name: "registration review",
@@ -341,7 +344,10 @@ export const COMMANDS: Command[] = [
     example: "charger list",
     takes: [limit(50)],
     ops: "charger_list",
-    view: list("chargers", "charger_id account_id partner_slug brand model serial_number created_at"),
+    view: list("chargers", "charger_id account_id partner_slug brand model serial_number created_at", {
+      none: "The MID meter of every charger is judged.",
+      next: "charger confirm-mid <charger> --evidence <text>",
+    }),
   },
   {
     name: "charger confirm-mid",
@@ -378,7 +384,9 @@ export const COMMANDS: Command[] = [
     summary: "Show a charger: its connection, last boot, readings, transactions by OCPP, and who changed it",
     details:
       "called: what another back office calls the transaction. ended_by: stop; guess: a stop without its id; last value: " +
-      "no stop came. A mirror that loses or mixes messages shows many of the last two, and stops that end nothing.",
+      "no stop came. A mirror that loses or mixes messages shows many of the last two, and stops that end nothing. " +
+      "generation grows with each connection and each new password. another_serial_number: what another charger booted " +
+      "as at its mirror's address, last at another_at; that one's kWh do not count.",
     example: "charger story 5f0c9a52-7b1e-4c0e-9d6e-2f1b8f6f4a11",
     takes: [new Argument("<charger>", "charger id"), limit(20)],
     ops: "charger_story",
@@ -389,7 +397,7 @@ export const COMMANDS: Command[] = [
         titled(
           "Transactions, newest first",
           transactions,
-          "transaction called evse_no started_at ended_at ended_by start_wh last_wh end_wh clock",
+          "transaction called evse_no started_at ended_at ended_by start_wh last_wh end_wh counted_wh flags clock",
         ),
         titled("Stops that end nothing, newest first", waiting, "transaction at meter_wh"),
         titled("Changes", changes, "at what by"),
@@ -405,7 +413,10 @@ export const COMMANDS: Command[] = [
     example: "charger conflicts",
     takes: [limit(50)],
     ops: "charger_conflicts",
-    view: list("conflicts", "charger_id brand serial_number reason held_by since"),
+    view: list("conflicts", "charger_id brand serial_number reason held_by since", {
+      none: "No charger may be registered twice.",
+      next: "charger story <charger>",
+    }),
   },
   {
     name: "charging parked",
@@ -413,7 +424,10 @@ export const COMMANDS: Command[] = [
     example: "charging parked --partner laadpunt",
     takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
     ops: "charging_parked",
-    view: list("parked", "partner_slug client_id reason name sessions oldest"),
+    view: list("parked", "partner_slug client_id reason name sessions oldest", {
+      none: "No session waits for a charger.",
+      sums: "sessions",
+    }),
   },
   {
     name: "charging flagged",
@@ -421,7 +435,11 @@ export const COMMANDS: Command[] = [
     example: "charging flagged",
     takes: [new Option("--partner <partner>", "only of this partner (id or slug)"), limit(50)],
     ops: "charging_flagged",
-    view: list("flagged", "charging_session_id partner_slug charger_id source started_at kwh flags"),
+    view: list("flagged", "charging_session_id partner_slug charger_id source started_at kwh flags", {
+      none: "No session of the last 31 days is flagged.",
+      next: "charging show <session>",
+      sums: "kwh",
+    }),
   },
   {
     name: "charging show",

@@ -32,6 +32,9 @@ const sale = () => new Argument("<sale>", "reference or id of the sale");
 
 const BOOKING_COLUMNS =
   "booking_id quarter number partner_slug status rows kwh waiting registered rejected accepted_kwh ere granted_ere sold_ere gross_eur";
+const BOOKING_SUMS = "rows kwh waiting registered rejected accepted_kwh ere granted_ere sold_ere gross_eur";
+/** What is typed after a step of a quarter: `quarter` names the next one of each partner. */
+const nextOf = (of: Row | undefined) => `quarter ${of?.quarter}`;
 const SALE_COLUMNS =
   "reference quarter partner_slug sold_on buyer ere price gross_eur rows customers_eur partners_eur service_eur reversed_ere";
 const FIGURES_COLUMNS = "partner_slug delivery_year ere_per_kwh price_per_ere_eur published_at";
@@ -45,9 +48,10 @@ function preview({ quarter, flagged, flagged_months, taken, left_out, total }: O
       flagged,
       "partner_slug ean_code period kwh session_count flags",
     ),
-    titled("Taken in", taken, "partner_slug months kwh ere"),
-    titled("Left out", left_out, "reason months kwh"),
+    titled("Taken in", taken, "partner_slug months kwh ere", "months kwh ere"),
+    titled("Left out", left_out, "reason months kwh", "months kwh"),
     `${quarter}: ${count(sum.months, "month")}, ${sum.kwh} kWh, ${sum.ere} ERE would be booked.`,
+    ...(sum.months > 0 ? [`Next: booking open ${quarter}`] : []),
   ].join("\n\n");
 }
 
@@ -57,7 +61,8 @@ function opened(answer: OpsAnswer): string {
   const said = answer.changed
     ? "Opened. The months are taken in when it is submitted."
     : "Nothing to open: these are already open.";
-  return `${said}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`)(answer)}`;
+  const [{ quarter } = {}] = answer.bookings as Row[];
+  return `${said}\n${list("bookings", `run_id ${BOOKING_COLUMNS}`, { next: `booking submit ${quarter}` })(answer)}`;
 }
 
 /** The open bookings among those named; if none is open, the submitted ones, which need nothing. */
@@ -73,7 +78,9 @@ function submitted({ results }: OpsAnswer): string {
   const isSame = all.every(({ changed }) => !changed);
   return [
     isSame ? "Nothing to change: no month was added." : "Submitted. Its months are locked. Export it for the register.",
-    list("bookings", BOOKING_COLUMNS)({ bookings: all.map(({ booking }) => booking) }),
+    list("bookings", BOOKING_COLUMNS, { sums: BOOKING_SUMS, next: nextOf(all[0]?.booking) })({
+      bookings: all.map(({ booking }) => booking),
+    }),
     ...empty.map(
       ({ booking: { partner_slug, quarter } }) =>
         `${partner_slug} has no month that can be booked, so its booking stays open; booking preview ${quarter} ` +
@@ -83,8 +90,9 @@ function submitted({ results }: OpsAnswer): string {
 }
 
 function checked({ ok, checks, wrong }: OpsAnswer): string {
+  // what agrees was found as it was expected
+  if (ok) return `Everything agrees.\n\n${table(checks as Row[], ["check", "found"])}`;
   const found = table(checks as Row[], ["check", "expected", "found", "wrong"]);
-  if (ok) return `Everything agrees.\n\n${found}`;
   return `${found}\n\n${titled("Differences", wrong, "partner_slug check expected found wrong first")}`;
 }
 
@@ -315,7 +323,9 @@ export const ERE_COMMANDS: Command[] = [
     looks: {
       ops: ({ all }) => (all ? "booking_list" : undefined),
       view: (answer) =>
-        list("bookings", "partner_slug number rows kwh waiting export_sha256")({ bookings: unansweredOf(answer) }),
+        list("bookings", "partner_slug number rows kwh waiting export_sha256", { sums: "rows kwh waiting" })({
+          bookings: unansweredOf(answer),
+        }),
     },
     ends: ({ all, to }) => (all ? `A file of each is written into ${to}; they name people.` : undefined),
     ops: "booking_export",
@@ -346,14 +356,16 @@ export const ERE_COMMANDS: Command[] = [
     prepare: ({ file, ...input }) => (file === undefined ? input : { ...input, rows: readCreditFile(String(file)) }),
     looks: {
       ops: ({ booking, file }) => (booking === undefined && file !== undefined ? "booking_credit_preview" : undefined),
-      view: list("bookings", "partner_slug quarter number rows kwh accepted_kwh rejected"),
+      view: list("bookings", "partner_slug quarter number rows kwh accepted_kwh rejected", {
+        sums: "rows kwh accepted_kwh rejected",
+      }),
     },
     ends: ({ booking }) => (booking === undefined ? "These bookings will be credited by the file." : undefined),
     perform: { also: ["booking_credit_preview"], run: creditBookings },
     view: (answer) =>
       answer.bookings
-        ? `${answer.changed ? "Credited." : "Nothing to change: it was so already."}\n${list("bookings", BOOKING_COLUMNS)(answer)}`
-        : changed("booking", "Credited.")(answer),
+        ? `${answer.changed ? "Credited." : "Nothing to change: it was so already."}\n${list("bookings", BOOKING_COLUMNS, { sums: BOOKING_SUMS, next: nextOf((answer.bookings as Row[])[0]) })(answer)}`
+        : `${changed("booking", "Credited.")(answer)}\n\nNext: ${nextOf(answer.booking as Row)}`,
   },
   {
     name: "booking reverse-credit",
@@ -386,7 +398,9 @@ export const ERE_COMMANDS: Command[] = [
       ops: ({ all }) => (all ? "sale_preview" : undefined),
       view: ({ sales, ere, gross_eur }) =>
         [
-          list("sales", "partner_slug number reference ere reversed_ere gross_eur recorded")({ sales }),
+          list("sales", "partner_slug number reference ere reversed_ere gross_eur recorded", {
+            sums: "ere reversed_ere gross_eur",
+          })({ sales }),
           `${ere} ERE in ${count((sales as Row[]).length, "sale")}; invoice the buyer ${euro(gross_eur)}, the sum of sales that are each rounded to the cent.`,
           ...unsoldText(sales as Row[]),
         ].join("\n\n"),
@@ -399,10 +413,11 @@ export const ERE_COMMANDS: Command[] = [
     view: (answer) =>
       answer.sales
         ? [
-            `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES)(answer)}`,
+            `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES, { sums: "ere gross_eur reversed_eur customers_eur partners_eur service_eur" })(answer)}`,
             ...unsoldText(answer.unsold as Row[]),
+            ...((answer.sales as Row[]).length > 0 ? [`Next: ${nextOf((answer.sales as Row[])[0])}`] : []),
           ].join("\n\n")
-        : changed("sale", "Sale recorded.")(answer),
+        : `${changed("sale", "Sale recorded.")(answer)}\n\nNext: ${nextOf(answer.sale as Row)}`,
   },
   {
     name: "sale list",
@@ -410,7 +425,9 @@ export const ERE_COMMANDS: Command[] = [
     example: "sale list",
     takes: [new Argument("[booking]", "only of this booking, run or quarter"), ofPartner(), limit(50)],
     ops: "sale_list",
-    view: list("sales", SALE_COLUMNS),
+    view: list("sales", SALE_COLUMNS, {
+      sums: "ere gross_eur rows customers_eur partners_eur service_eur reversed_ere",
+    }),
   },
   {
     name: "sale show",
@@ -423,7 +440,7 @@ export const ERE_COMMANDS: Command[] = [
       return [
         `${sale.reference} sold ${sale.ere} ERE of ${sale.partner_slug}, ${sale.quarter}, to ${sale.buyer} for ${euro(sale.gross_eur)}.`,
         fields(sale),
-        list("allocations", ALLOCATION_COLUMNS)(answer),
+        list("allocations", ALLOCATION_COLUMNS, { sums: "ere gross_eur fee_eur partner_share_eur net_eur" })(answer),
       ].join("\n\n");
     },
   },

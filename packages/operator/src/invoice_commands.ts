@@ -8,6 +8,8 @@ import { euro, fields, table } from "./text.ts";
 const ofPartner = () => new Option("--partner <partner>", "only of this partner (id or slug)");
 const INVOICE_COLUMNS = "number partner_slug quarter issued_on vat_regime vat_rate net_eur vat_eur total_eur corrects";
 
+const INVOICE_SUMS = "net_eur vat_eur total_eur";
+
 /** What is typed, or waited for, so that a partner can be invoiced. */
 const MISSING: Record<string, string> = {
   vat_regime_missing: "say how it is invoiced: partner set <partner> --vat-regime",
@@ -17,20 +19,23 @@ const MISSING: Record<string, string> = {
   vat_number_dutch: "the regime reverse_charge needs a foreign VAT number, and the partner's is Dutch",
 };
 
-function issued({ invoices, left_out }: OpsAnswer): string {
-  const sorted = (invoices as Row[]).toSorted((a, b) => String(a.partner_slug).localeCompare(String(b.partner_slug)));
-  return [
-    list("invoices", INVOICE_COLUMNS)({ invoices: sorted }),
-    ...((left_out as Row[]).length > 0
-      ? [
-          `Left out\n${table(
-            (left_out as Row[]).map((row) => ({ ...row, help: MISSING[String(row.reason)] })),
-            ["partner_slug", "net_eur", "reason", "help"],
-          )}`,
-        ]
-      : []),
-  ].join("\n\n");
-}
+/** `next` is what is typed once they are issued. */
+const issued =
+  (next?: string) =>
+  ({ invoices, left_out }: OpsAnswer): string => {
+    const sorted = (invoices as Row[]).toSorted((a, b) => String(a.partner_slug).localeCompare(String(b.partner_slug)));
+    return [
+      list("invoices", INVOICE_COLUMNS, { sums: INVOICE_SUMS, ...(next ? { next } : {}) })({ invoices: sorted }),
+      ...((left_out as Row[]).length > 0
+        ? [
+            `Left out\n${table(
+              (left_out as Row[]).map((row) => ({ ...row, help: MISSING[String(row.reason)] })),
+              ["partner_slug", "net_eur", "reason", "help"],
+            )}`,
+          ]
+        : []),
+    ].join("\n\n");
+  };
 
 export const INVOICE_COMMANDS: Command[] = [
   {
@@ -47,10 +52,10 @@ export const INVOICE_COMMANDS: Command[] = [
       ofPartner(),
       new Option("--all", "of every partner; shows the invoices before it asks"),
     ],
-    looks: { ops: ({ all }) => (all ? "invoice_issue" : undefined), view: issued },
+    looks: { ops: ({ all }) => (all ? "invoice_issue" : undefined), view: issued() },
     ends: ({ all }) => (all ? "These invoices will be issued; their numbers stay." : undefined),
     ops: "invoice_issue",
-    view: issued,
+    view: issued("payout prepare"),
   },
   {
     name: "invoice list",
@@ -58,7 +63,7 @@ export const INVOICE_COMMANDS: Command[] = [
     example: "invoice list 2026-Q2",
     takes: [new Argument("[quarter]", "only of this quarter"), ofPartner(), limit(50)],
     ops: "invoice_list",
-    view: list("invoices", INVOICE_COLUMNS),
+    view: list("invoices", INVOICE_COLUMNS, { sums: INVOICE_SUMS }),
   },
   {
     name: "invoice show",
@@ -72,7 +77,7 @@ export const INVOICE_COMMANDS: Command[] = [
       return [
         `${kind} ${number} of ${partner_slug} is ${euro(total_eur)} with VAT, for ${quarter}.`,
         fields({ number, corrects, partner_slug, quarter, total_eur, ...rest }),
-        list("months", "period customers ere fee_eur share_eur")(answer),
+        list("months", "period customers ere fee_eur share_eur", { sums: "ere fee_eur share_eur" })(answer),
       ].join("\n\n");
     },
   },

@@ -70,7 +70,7 @@ function prepared({ batch, left_out, payees }: OpsAnswer): string {
     batch ? batchText(batch as Row) : "Nobody can be paid now.",
     ...((left_out as Row[]).length > 0
       ? [
-          `Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"])}`,
+          `Left out\n${table(left_out as Row[], ["reason", "payees", "amount_eur"], ["payees", "amount_eur"])}`,
           (left_out as Row[]).map(({ reason }) => `${reason}: ${REASONS[String(reason)]}.`).join("\n"),
         ]
       : []),
@@ -156,7 +156,7 @@ function answered({ message, changed, said, left }: OpsAnswer): string {
     `${message}: ${changed ? "read." : "nothing to change."}`,
     ...(kinds.length > 0
       ? [
-          table(kinds, ["outcome", "number", "amount_eur"]),
+          table(kinds, ["outcome", "number", "amount_eur"], ["number", "amount_eur"]),
           [
             ...kinds.map(({ outcome }) => OUTCOMES[outcome]),
             ...(cameBack ? [CAME_BACK] : []),
@@ -229,7 +229,9 @@ export const PAYOUT_COMMANDS: Command[] = [
     ops: "payout_show",
     view: ({ batch, lines }) => {
       const shown = lines as Row[];
-      return [batchText(batch as Row), list("lines", LINE_COLUMNS)({ lines: shown })].join("\n\n");
+      return [batchText(batch as Row), list("lines", LINE_COLUMNS, { sums: "amount_eur" })({ lines: shown })].join(
+        "\n\n",
+      );
     },
   },
   {
@@ -465,8 +467,12 @@ export const PAYOUT_COMMANDS: Command[] = [
       return [
         `In ${sums.year} ${euro(sums.net_eur)} was sold for this customer after the fee, and ${euro(sums.paid_eur)} was paid.`,
         fields(sums),
-        list("sales", "sold_on quarter price_per_ere_eur ere gross_eur fee_eur net_eur")({ sales }),
-        list("payments", "paid_on amount_eur to iban")({ payments }),
+        list("sales", "sold_on quarter price_per_ere_eur ere gross_eur fee_eur net_eur", {
+          sums: "ere gross_eur fee_eur net_eur",
+        })({
+          sales,
+        }),
+        list("payments", "paid_on amount_eur to iban", { sums: "amount_eur" })({ payments }),
       ].join("\n\n");
     },
   },

@@ -92,7 +92,7 @@ function named(title: string, unpayable: Unpayable[]): string[] {
   const rows = unpayable.slice(0, MOST_NAMED).map((each) => ({ ...each, help: helpOf(each)?.(each) }));
   const more = unpayable.length - rows.length;
   return [
-    `${title}\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"])}`,
+    `${title}\n${table(rows, ["partner_slug", "payee", "amount_eur", "reason", "help"], ["amount_eur"])}`,
     ...(more > 0 ? [`and ${more} more; --json names all`] : []),
   ];
 }
@@ -116,6 +116,7 @@ export function showQuarter({ quarter, over, last_day, partners, ...rest }: OpsA
           table(
             rows.map((row) => ({ ...row, next: row.next.step })),
             "partner_slug next months kwh to_book left_out credited_ere sold_ere due_eur paid_eur".split(" "),
+            "months kwh to_book left_out credited_ere sold_ere due_eur paid_eur".split(" "),
           ),
         ]
       : []),

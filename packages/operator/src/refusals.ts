@@ -214,6 +214,9 @@ export const SENTENCES: Record<string, (detail: Detail) => string> = {
     "Name the batch that was paid. Or name lines: with --failed those that failed, with --booked those that the bank paid after all.",
   payout_line_in_both: ({ line }) => `Line ${line} is in both --failed and --booked; say one of them.`,
   payout_line_not_failed: ({ line }) => `Line ${line} did not fail here, so there is nothing to take back.`,
+  payout_failed_before: ({ line, reason }) =>
+    `Line ${line} failed before, with the reason "${reason}", and that stays. Nothing was changed. If the bank booked it ` +
+    "after all, run payout settle --booked.",
   payout_paid_again: ({ line }) =>
     `Another payment has the money of line ${line}, or it was taken back once before. If that payment is not exported ` +
     "run payout cancel for its batch first; else the payee has both, so ask for one of them back.",

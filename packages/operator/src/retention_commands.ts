@@ -65,6 +65,6 @@ export const RETENTION_COMMANDS: Command[] = [
       ],
       run: forget,
     },
-    view: ({ before, kinds }) => `Rows from before ${before}:\n${table(kinds as Row[], ["kind", "rows"])}`,
+    view: ({ before, kinds }) => `Rows from before ${before}:\n${table(kinds as Row[], ["kind", "rows"], ["rows"])}`,
   },
 ];

@@ -97,7 +97,7 @@ function build(io: Io, words: string[], run: (command: Command, leaf: Program) =
     .helpCommand("help [command...]", "how to use a command, such as: help partner create")
     .addHelpText(
       "after",
-      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running local stack;\nof two that run, OPERATOR_STACK names the stack.json of one. On that stack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
+      `\nThe database is --database-url, else OPERATOR_DATABASE_URL, else the running\nlocal stack; of two that run, OPERATOR_STACK names the stack.json of one. On that\nstack --as, or OPERATOR_NAME, is the login to act by; elsewhere the URL has it.\n${EXIT_CODES}`,
     );
   const asked = words.find((word) => !word.startsWith("-"));
   for (const command of COMMANDS) {

@@ -33,7 +33,7 @@ function showAccount({
       "status renewal valid_from valid_until covered_until fee_pct signed_name signed_at code_confirmed ended_at ended_reason",
     ),
     titled("Chargers", chargers, "charger_id brand model serial_number mid_eligible status created_at"),
-    titled("Months", months, "year status months kwh"),
+    titled("Months", months, "year status months kwh", "months kwh"),
     titled(
       "Charging sessions, the newest 50",
       sessions,
@@ -80,7 +80,7 @@ function showStats({ at, waits, holds, sold }: OpsAnswer): string {
       exactly(holds, "about", (count) => `about ${count}`),
       "what count",
     ),
-    titled("Was sold", sold, "delivery_year sales ere gross_eur"),
+    titled("Was sold", sold, "delivery_year sales ere gross_eur", "sales ere gross_eur"),
   ].join("\n\n");
 }
 

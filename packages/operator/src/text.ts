@@ -42,7 +42,7 @@ export function onScreen(where: Screen, view: () => string): string {
   screen = where;
   headings = new Set();
   try {
-    const said = plain(view());
+    const said = plain(view()).split("\n").map(inWords).join("\n");
     return where.color ? said.split("\n").map(paint).join("\n") : said;
   } finally {
     screen = {};
@@ -61,6 +61,15 @@ const paint = (line: string) => (headings.has(line) ? bold(line) : line.replace(
 const INDENT = "    ";
 const widest = () => screen.width ?? Number.POSITIVE_INFINITY;
 const sumOf = (widths: number[]) => widths.reduce((sum, width) => sum + width + 2, -2);
+
+/** A sentence that is wider than the screen, broken at spaces. A command to copy stays whole. */
+function inWords(line: string): string {
+  if (line.length <= widest() || /^\s*(?:npm run|Next\b)/.test(line)) return line;
+  const [indent = ""] = /^\s*/.exec(line) ?? [];
+  const room = widest() - indent.length;
+  const lines = line.match(new RegExp(`\\S.{0,${room - 1}}(?= |$)|\\S+`, "g")) ?? [];
+  return lines.map((each) => indent + each).join("\n");
+}
 
 /** Breaks a text at spaces, and inside a word that is longer than a line. */
 function wrap(text: string, indent: string): string {
@@ -84,17 +93,29 @@ function fold(widths: number[]): number[][] {
 
 type Column = { name: string; texts: string[]; width: number; isNumber: boolean; isEmpty: boolean };
 
+const decimalsOf = (text: string) => (text.includes(".") ? text.length - text.indexOf(".") - 1 : 0);
+
 /** Numbers with as many signs after the point as the longest of them, so that the points stand below each other. */
 function aligned(texts: string[]): string[] {
-  const after = (text: string) => (text.includes(".") ? text.length - text.indexOf(".") : 0);
+  const after = (text: string) => (text.includes(".") ? decimalsOf(text) + 1 : 0);
   const most = Math.max(...texts.map(after));
   return texts.map((text) => text + " ".repeat(most - after(text)));
 }
 
-function readColumn(rows: Row[], name: string): Column {
-  const cells = rows.map((row) => cell(row[name], name));
+/** What a column comes to, with as many decimals as its numbers have. */
+function sumIn(column: string, values: unknown[]): string {
+  const numbers = values.filter((value) => typeof value === "number");
+  const decimals = Math.max(...numbers.map((number) => decimalsOf(String(number))), 0);
+  const sum = numbers.reduce((all, each) => all + each, 0);
+  return cell(Number(sum.toFixed(decimals)), column);
+}
+
+/** `sum` adds the column up below its rows; `label` stands there instead. */
+function readColumn(rows: Row[], name: string, sum: boolean, label: string | undefined): Column {
   const values = rows.map((row) => row[name] ?? null).filter((value) => value !== null);
   const isNumber = values.length > 0 && values.every((value) => typeof value === "number");
+  const below = sum ? [sumIn(name, values)] : label === undefined ? [] : [label];
+  const cells = [...rows.map((row) => cell(row[name], name)), ...below];
   const texts = isNumber ? aligned(cells) : cells;
   return {
     name,
@@ -105,24 +126,44 @@ function readColumn(rows: Row[], name: string): Column {
   };
 }
 
-/** A row for each line, or several lines for each row if the screen is too narrow. Numbers stand to the right. */
-export function table(rows: Row[], names: string[]): string {
-  const all = names.map((name) => readColumn(rows, name));
+/**
+ * A row for each line, or several lines for each row if the screen is too narrow. Numbers stand to the right. Below more than one row
+ * stand the sums of the columns named in `sums`.
+ */
+export function table(rows: Row[], names: string[], sums: string[] = []): string {
+  const summed = rows.length > 1 ? names.filter((name) => sums.includes(name)) : [];
+  const labeled = summed.length > 0 ? names.find((name) => !summed.includes(name)) : undefined;
+  const all = names.map((name) =>
+    readColumn(
+      rows,
+      name,
+      summed.includes(name),
+      summed.length === 0 ? undefined : name === labeled ? `sum of ${rows.length}` : "",
+    ),
+  );
   // without room for all columns, those without a value, or of zeros, go first
   const columns = sumOf(all.map(({ width }) => width)) <= widest() ? all : all.filter(({ isEmpty }) => !isEmpty);
   const groups = fold(columns.map(({ width }) => width));
-  const lines = [-1, ...rows.keys()].map((row) =>
+  const last = rows.length + (summed.length > 0 ? 1 : 0);
+  const lines = Array.from({ length: last + 1 }, (_, at) =>
     groups.map((group, below) => {
       const texts = group.map((index) => {
         const { name, texts, width, isNumber } = columns[index] as Column;
-        const text = row < 0 ? name : (texts[row] ?? "");
+        const text = at === 0 ? name : (texts[at - 1] ?? "");
         return isNumber ? text.padStart(width) : text.padEnd(width);
       });
       return wrap(texts.join("  ").trimEnd(), below > 0 ? INDENT : "");
     }),
-  );
-  headings = new Set([...headings, ...(lines[0] ?? [])]);
-  return lines.flat().join("\n");
+  ).map((row, at) => (at === 0 ? row : withoutEnd(row)));
+  headings = new Set([...headings, ...(lines[0] ?? []), ...(summed.length > 0 ? (lines.at(-1) ?? []) : [])]);
+  // rows of several lines stand apart
+  return lines.map((row) => row.join("\n")).join(groups.length > 1 ? "\n\n" : "\n");
+}
+
+/** A row without the lines at its end that say nothing. */
+function withoutEnd(lines: string[]): string[] {
+  const last = lines.findLastIndex((line) => !/^[\s-]*$/.test(line));
+  return lines.slice(0, Math.max(last, 0) + 1);
 }
 
 /** All fields of a thing if they were asked for, on lines of their own. */

@@ -1,5 +1,5 @@
-// npm run generate -- fonts: the letters of PDF documents, out of @fontsource/noto-sans, and of pages, out of @fontsource-variable/public-sans,
-// as modules. A function is deployed without any file that is not imported, so they travel as text.
+// npm run generate -- fonts: the letters of PDF documents, out of @fontsource/public-sans and @fontsource/noto-sans, and of pages,
+// out of @fontsource-variable/public-sans, as modules. A function is deployed without any file that is not imported, so they travel as text.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,23 +7,37 @@ import { ROOT } from "#local/checkout.ts";
 
 const FONT_MODULE = "supabase/functions/documents/font_data.ts";
 
-/** Alphabets of one typeface, each a file of its own; of two that have a letter the first gives it. Bold is for our own words. */
+/**
+ * Alphabets, each a file of its own; of two that have a letter the first gives it. Public Sans is the font of the pages; Noto Sans
+ * has the letters that it lacks. Bold is for our own words.
+ */
 const FILES = {
-  regular: ["latin", "latin-ext", "greek", "cyrillic", "vietnamese"].map((subset) => `${subset}-400-normal`),
-  bold: ["latin-700-normal"],
+  regular: [
+    "public-sans-latin-400-normal",
+    "noto-sans-latin-ext-400-normal",
+    "noto-sans-greek-400-normal",
+    "noto-sans-cyrillic-400-normal",
+    "noto-sans-vietnamese-400-normal",
+  ],
+  bold: ["public-sans-latin-700-normal"],
 };
 
 /** WOFF: Deno 2.1.4 cannot unpack what WOFF2 is packed with. */
 function fontModule(): string {
-  const folder = `${ROOT}node_modules/@fontsource/noto-sans/`;
-  const { name, version, license } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
-  const lists = Object.entries(FILES).map(([style, files]) => {
-    const lines = files.map(
-      (file) => `  "${readFileSync(`${folder}files/noto-sans-${file}.woff`).toString("base64")}",`,
+  const packages = ["public-sans", "noto-sans"].map((font) => {
+    const { name, version, license } = JSON.parse(
+      readFileSync(`${ROOT}node_modules/@fontsource/${font}/package.json`, "utf8"),
     );
-    return `  ${style}: [\n${lines.map((line) => `  ${line}`).join("\n")}\n  ],`;
+    return `${name} ${version} (${license})`;
   });
-  return `// Written by npm run generate -- fonts from ${name} ${version} (${license}): Noto Sans, WOFF, base64.
+  const lists = Object.entries(FILES).map(([style, files]) => {
+    const lines = files.map((file) => {
+      const folder = `${ROOT}node_modules/@fontsource/${file.split("-", 2).join("-")}/files`;
+      return `    "${readFileSync(`${folder}/${file}.woff`).toString("base64")}",`;
+    });
+    return `  ${style}: [\n${lines.join("\n")}\n  ],`;
+  });
+  return `// Written by npm run generate -- fonts from ${packages.join(" and ")}: WOFF, base64.
 
 export const FONT_DATA = {
 ${lists.join("\n")}

@@ -33,13 +33,12 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
     title: words.title(year),
     blocks: [
       {
-        kind: "details",
-        details: [
-          [statement.customer, customer],
-          [words.sold, euro(overview.net_eur)],
-          [cpo === null ? words.paid : words.paid_via(cpo), euro(overview.paid_eur)],
-        ],
+        kind: "figure",
+        label: cpo === null ? words.paid(year) : words.paid_via(cpo, year),
+        value: euro(overview.paid_eur),
+        said: words.sold(euro(overview.net_eur), year),
       },
+      { kind: "details", details: [[statement.customer, customer]] },
       { kind: "heading", text: words.sales(year) },
       ...(sales.length === 0
         ? [{ kind: "paragraph", text: words.no_sales } as const]
@@ -57,15 +56,17 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
                 euro(sale.fee_eur),
                 euro(sale.net_eur),
               ]),
-              total: [
-                statement.total,
-                "",
-                kwh(overview.kwh_sold),
-                ere(overview.ere_sold),
-                "",
-                euro(overview.gross_eur),
-                euro(overview.fee_eur),
-                euro(overview.net_eur),
+              sums: [
+                [
+                  statement.total,
+                  "",
+                  kwh(overview.kwh_sold),
+                  ere(overview.ere_sold),
+                  "",
+                  euro(overview.gross_eur),
+                  euro(overview.fee_eur),
+                  euro(overview.net_eur),
+                ],
               ],
             } as const,
           ]),
@@ -82,7 +83,7 @@ export function composeOverview({ locale, customer, logo, cpo, overview }: YearO
                 reference,
                 euro(amount_eur),
               ]),
-              total: [statement.total, "", "", euro(overview.paid_eur)],
+              sums: [[statement.total, "", "", euro(overview.paid_eur)]],
             } as const,
           ]),
       { kind: "heading", text: statement.how_title },

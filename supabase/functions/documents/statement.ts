@@ -11,16 +11,18 @@ import { WORDS } from "./words.ts";
 export function composeStatement(statement: Statement, service: Service): Content {
   const { locale, customer, reference, paid_on, iban_last4, paid_to, rows, totals, other, amount } = statement;
   const { page, date_locale, statement: words } = WORDS[locale];
-  const [three, two, euro] = [decimals(3, date_locale), decimals(2, date_locale), euros(date_locale)];
+  // "204,000" reads as thousands
+  const [one, two, euro] = [decimals(1, date_locale), decimals(2, date_locale), euros(date_locale)];
   const perEre = euros(date_locale, 6);
   const cells = ({ kwh, ere, price, gross, fee, net }: Statement["totals"] & { price?: string }) => [
-    three(kwh),
+    one(kwh),
     two(ere),
     price === undefined ? "" : perEre(price),
     euro(gross),
     euro(fee),
     euro(net),
   ];
+  const total = [words.total, ...cells(totals)];
   const isInParts = new Set(rows.map(({ ean_code, period }) => `${ean_code} ${period}`)).size < rows.length;
   const connections = Map.groupBy(rows, ({ ean_code }) => ean_code);
   return {
@@ -29,12 +31,15 @@ export function composeStatement(statement: Statement, service: Service): Conten
     title: words.title,
     blocks: [
       {
+        kind: "figure",
+        label: paid_to === null ? words.amount : words.amount_via,
+        value: euro(amount),
+        said: words.when_and_where(longDate(paid_on, MANDATE_WORDS[locale]), paid_to ?? words.iban(iban_last4 ?? "")),
+      },
+      {
         kind: "details",
         details: [
           [words.customer, customer],
-          [paid_to === null ? words.amount : words.amount_via, euro(amount)],
-          [words.paid_on, longDate(paid_on, MANDATE_WORDS[locale])],
-          [words.to, paid_to ?? words.iban(iban_last4 ?? "")],
           [words.reference, reference],
         ],
       },
@@ -46,11 +51,16 @@ export function composeStatement(statement: Statement, service: Service): Conten
               kind: "table",
               head: words.head,
               rows: months.map((month) => [monthOf(month.period, date_locale), ...cells(month)]),
+              ...(connections.size === 1 ? { sums: [total] } : {}),
             },
           ] as const,
       ),
-      { kind: "heading", text: words.total },
-      { kind: "table", head: words.head, rows: [], total: [words.total, ...cells(totals)] },
+      ...(connections.size === 1
+        ? []
+        : ([
+            { kind: "heading", text: words.all },
+            { kind: "table", head: words.head, rows: [], sums: [total] },
+          ] as const)),
       ...(Number(other) === 0 ? [] : [{ kind: "paragraph", text: words.other(euro(other)) } as const]),
       { kind: "heading", text: words.how_title },
       {
@@ -65,7 +75,7 @@ export function composeStatement(statement: Statement, service: Service): Conten
 /** A decimal in text as people write it, with so many digits behind the comma: exact, and what is longer rounded half up. */
 export function decimals(digits: number, locale: string): (text: string) => string {
   const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return (text) => format.format(text as Intl.StringNumericLiteral);
+  return (text) => format.format(text as Intl.StringNumericLiteral).replace("-", "\u2212");
 }
 
 /** An amount in text as mail and pages write it: € 12,34 or €12.34. Exact; a price has up to `digits` decimals. */

@@ -49,7 +49,8 @@ export const settleQuarter = endpoint(
       "The payment of an account in `fail` comes back, because its bank account is closed: its IBAN gets no money " +
       "until there is another one. For an account that you settle with yourself, your own payment comes back without " +
       "a reason; a call without `fail` pays it again. Both are for " +
-      "months and payments that this call settles. `reset` undoes the settlement.",
+      "months and payments that this call settles: 409 `already_settled` names those that were settled before. `reset` " +
+      "undoes the settlement.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",
@@ -107,7 +108,7 @@ export const settleQuarter = endpoint(
         left_out: LeftOutMonths,
       })
       .meta({ id: "SettledSandboxQuarter" }),
-    errors: ["nothing_to_settle", "customer_not_found"],
+    errors: ["nothing_to_settle", "already_settled", "customer_not_found"],
     failure: "sandbox_step_failed",
   },
   ({ body, call }) => call("settle_sandbox", body),

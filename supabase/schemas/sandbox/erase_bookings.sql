@@ -150,6 +150,7 @@ begin
     from unnest(connections, months) as m (connection_id, month)
    where d.partner_id = partner and d.connection_id = m.connection_id and d.period = m.month
        and d.status in ('submitted', 'registered', 'rejected');
+  perform private.release_charging_sessions(connections, months);
   delete from core.figures f where f.partner_id = partner;
   delete from core.announced_payouts t where t.partner_id = partner;
 end $$;

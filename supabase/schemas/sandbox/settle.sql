@@ -132,6 +132,26 @@ create function private.settled_at_once() returns int
 language sql immutable
 return 1000;
 
+-- What a call asked for that was settled before and stays so: months to reject of which none is, and accounts that were
+-- paid and whose payment never failed.
+create function private.settled_before(partner uuid, accounts uuid[], rejected date[], failing uuid[]) returns text[]
+language sql stable
+as $$
+  select array(
+    select to_char(m.period, 'YYYY-MM')
+      from unnest(rejected) m (period)
+      join core.connections c on c.partner_id in (partner, private.people_tenant()) and c.account_id = any (accounts)
+      join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id and d.period = m.period
+     group by m.period having bool_or(d.locked) and not bool_or(d.status = 'rejected') order by 1)
+    || array(
+    select f.account::text
+      from unnest(failing) f (account)
+      join core.payout_parts p on p.ledger_partner_id in (partner, private.people_tenant()) and p.payee_id = f.account
+          and p.kind = 'customer'
+      join core.payout_lines l on l.partner_id = p.partner_id and l.id = p.line_id
+     group by f.account having bool_or(l.status = 'paid') and not bool_or(l.status = 'failed') order by 1)
+$$;
+
 create function private.settle_customers(partner uuid, quarter date, price numeric, rejected date[],
                                          failing uuid[]) returns json
 language plpgsql security definer
@@ -176,12 +196,13 @@ begin
       where f.delivery_year = extract(year from quarter);
   return (private.settled_quarter(partner, people || accounts, quarter)::jsonb
           || jsonb_build_object('accounts_left', greatest(0, cardinality(due) - most), 'payments_failed',
-                                failed))::json;
+                                failed, 'before', private.settled_before(partner, people || accounts, rejected,
+                                                                         failing)))::json;
 end $$;
 comment on function private.settle_customers(uuid, date, numeric, date[], uuid[]) is
   'Settles a quarter of a partner''s CPO accounts and of people it uploaded or invited, a thousand accounts at most. '
   'Pays them, publishes the year''s figures, and answers what is settled and how many accounts are left. Definer, '
-  'because people are in the people''s tenant, and only the operator books.';
+  'because people are in the people''s tenant, and only the operator books. before is private.settled_before.';
 
 create function private.has_customers(partner uuid, accounts uuid[]) returns boolean
 language plpgsql stable security definer
@@ -206,15 +227,19 @@ as $$
 declare
   named   constant text := input ->> 'quarter';
   failing constant uuid[] := array(select a::uuid from jsonb_array_elements_text(input -> 'fail') a);
+  quarter constant date := make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1);
   settled json;
 begin
   perform private.act_as(caller, 'partner'), private.only_in_sandbox();
+  perform private.refuse_if('nothing_to_settle', quarter > private.today(), json_build_object(
+    'left_out', '[]'::json, 'detail', named || ' has not begun: nothing is delivered for it yet.'));
   perform private.refuse_if('customer_not_found', not private.has_customers(private.partner_id(), failing));
   settled := private.settle_customers(
-    private.partner_id(), make_date(left(named, 4)::int, right(named, 1)::int * 3 - 2, 1),
-        (input ->> 'price_per_ere')::numeric,
+    private.partner_id(), quarter, (input ->> 'price_per_ere')::numeric,
         array(select (m || '-01')::date from jsonb_array_elements_text(input -> 'reject') m),
         failing);
+  perform private.refuse_if('already_settled', settled ->> 'before' <> '[]',
+                            json_build_object('settled', settled -> 'before'));
   perform private.refuse_if('nothing_to_settle', settled ->> 'booking_id' is null,
                             json_build_object('left_out', settled -> 'left_out'));
   perform private.audit('sandbox.settled', private.partner_id(), jsonb_build_object('quarter', named));

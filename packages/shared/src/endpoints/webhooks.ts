@@ -65,17 +65,6 @@ const urlField = () =>
 const RotateWebhook = z
   .object({ now: z.boolean().default(false).meta({ description: "Whether the previous secret ends at once" }) })
   .meta({ id: "RotateWebhook" });
-const ReplayWebhook = z
-  .object({
-    from: place("The first event"),
-    to: place("The last event; if omitted, the newest that was sent"),
-    failed: z.boolean().default(false).meta({ description: "The events that were given up" }),
-  })
-  .refine(({ from, failed }) => failed || from !== null, {
-    path: ["from"],
-    message: "must be sent, or failed: true",
-  })
-  .meta({ id: "ReplayWebhook" });
 const ReplayedWebhook = z
   .object({
     ok: z.literal(true).meta({ description: "Always true: the request succeeded" }),
@@ -282,12 +271,25 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
       description:
         "Sends from `from` to `to`, both included. Each is a cursor, the id of an event, or a moment. A cursor " +
         "marks the end of its page: as `from` it begins with the next event, as `to` it ends with the page's last " +
-        "event. With `failed: true` it sends the events that were given up after attempt 10. Receivers that drop " +
-        "repeated ids drop these too.",
+        "event. With `failed: true` it sends the events that were given up after attempt 10. `types` chooses among " +
+        "them. Receivers that drop repeated ids drop these too.",
       params: PARAMS,
       ...write,
       sql: ["replay_webhook"],
-      body: ReplayWebhook,
+      body: z
+        .object({
+          from: place("The first event"),
+          to: place("The last event; if omitted, the newest that was sent"),
+          failed: z.boolean().default(false).meta({ description: "The events that were given up" }),
+          types: types()
+            .transform((names) => names ?? null)
+            .meta({ description: "Only these types, of those that the endpoint gets; all if omitted" }),
+        })
+        .refine(({ from, failed }) => failed || from !== null, {
+          path: ["from"],
+          message: "must be sent, or failed: true",
+        })
+        .meta({ id: `Replay${name}Webhook` }),
       response: ReplayedWebhook,
       errors: ["webhook_not_found", "endpoint_disabled", "invalid_cursor", "cursor_expired", "event_not_found"],
     },

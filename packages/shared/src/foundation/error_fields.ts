@@ -48,6 +48,7 @@ export const ERROR_FIELDS = {
     .string()
     .meta({ description: "When the last session by this name began", example: "2026-03-10T18:00:00Z" }),
   ocpp_identity: z.string().meta({ description: "The ocpp_identity that is taken" }),
+  settled: z.array(z.string()).meta({ description: "Settled before" }),
   left_out: z.unknown().meta({ override: { $ref: "#/components/schemas/LeftOutMonths" } }),
   registration_status: z.unknown().meta({ override: { $ref: "#/components/schemas/RegistrationStatus" } }),
   closed_gates: z

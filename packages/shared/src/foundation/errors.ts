@@ -73,7 +73,10 @@ const table = {
     detail: "grant_type must be client_credentials, authorization_code or refresh_token.",
   },
   unauthorized_client: { status: 400, detail: "This client may not use this grant; ask the operator." },
-  invalid_scope: { status: 400, detail: "Ask only for scopes that this client was granted." },
+  invalid_scope: {
+    status: 400,
+    detail: "Ask only for scopes that this client was granted, separated by spaces.",
+  },
   invalid_grant: {
     status: 400,
     detail:
@@ -89,7 +92,7 @@ const table = {
   missing_or_invalid_token: {
     status: 401,
     error: "Missing or invalid API token",
-    detail: "Send Authorization: Bearer with a valid, unexpired credential for this host and path.",
+    detail: "The credential is wrong, revoked, or not for this host and path.",
   },
   invalid_client: {
     status: 401,
@@ -120,7 +123,7 @@ const table = {
   insufficient_scope: {
     status: 403,
     error: "Insufficient scope",
-    detail: "Use a credential with the scope that required_scope names; partner_api_key is a partner's key.",
+    detail: "The credential lacks required_scope. cpo: takes a CPO client's token, partner a partner's key.",
     fields: ["required_scope"],
   },
 
@@ -276,6 +279,11 @@ const table = {
     status: 409,
     detail: "No month of this quarter can be settled; left_out says why for each.",
     fields: ["left_out"],
+  },
+  already_settled: {
+    status: 409,
+    detail: "These stay settled; reset first. Nothing was changed.",
+    fields: ["settled"],
   },
   api_key_exists: {
     status: 409,

@@ -271,8 +271,9 @@ export async function admissionOf(
   const base = { host: environment.config.API_HOST, request_id: requestId };
   if (rule.caller.kind === "anyone") return Admission.of(environment, rule, { kind: "anyone", ...base });
 
-  const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-  if (!bearer) throw new ApiError("missing_or_invalid_token");
+  const sent = request.headers.get("authorization");
+  const bearer = /^Bearer +([\x21-\x7e]+)$/i.exec(sent ?? "")?.[1];
+  if (!bearer) throw (await import("./explain.ts")).noBearer(sent);
 
   if (rule.caller.kind === "worker") {
     const { secret } = rule.caller;
@@ -298,7 +299,7 @@ export async function readBearer(
     const credential = await reader(bearer, environment);
     if (credential) return Admission.with(credential, environment, rule, requestId);
   }
-  throw new ApiError("missing_or_invalid_token");
+  throw (await import("./explain.ts")).unread(bearer, environment);
 }
 
 /** The CPO client of a ticket; empty for other credentials, whose partner is not remembered. */

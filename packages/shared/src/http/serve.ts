@@ -139,7 +139,13 @@ export function serve(surface: Surface, given?: Environment): { fetch: (request:
       return pages.app.fetch(c.req.raw);
     });
   }
-  app.notFound((c) => refuse(c, new ApiError("not_found")));
+  app.notFound(async (c) => {
+    const { notFound } = await import("./explain.ts");
+    return refuse(
+      c,
+      notFound(routesOf(surface.endpoints), (path) => pathsOf(surface, path), c.req),
+    );
+  });
   app.onError((error, c) => refuse(c, new ApiError("internal_error", {}, error)));
   return { fetch: async (request) => app.fetch(request) };
 }

@@ -14,6 +14,13 @@ export const DARK = `
     --wrong: #ff9c88; --wrong-tint: #2d1b17; --focus: #9cc2ff;
     --wait: #f0c270; --wait-tint: #2c2415; --way: #9cc2ff; --way-tint: #1b2738;`;
 
+/** A color on a light ground by its name, as #rrggbb: for documents, which have no style sheet. */
+export function lightColor(name: string): string {
+  const [, color] = new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(LIGHT) ?? [];
+  if (!color) throw new Error(`no color is named ${name}`);
+  return color;
+}
+
 /** The colors of both; the documentation has them too. */
 export const PALETTE = `
 :root {

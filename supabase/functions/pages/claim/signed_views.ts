@@ -1,4 +1,4 @@
-import type { Offer, Signed } from "#shared/domain/answers.ts";
+import type { Offer } from "#shared/domain/answers.ts";
 import type { Claim } from "#shared/domain/claim/answers.ts";
 import { STEP_NAMES, type StepName } from "#shared/domain/claim/model.ts";
 import { type Facts, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
@@ -9,8 +9,8 @@ import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
-import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
-import { maskEmail, returnLink, saveLinks } from "../kit/views.ts";
+import { keptText, showValidity, versionOf } from "../kit/signature.ts";
+import { lastClick, maskEmail, returnLink, saveLinks } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { type ClaimFrame, formToken, placeOf } from "./frame.ts";
 import { WORDS } from "./words.ts";
@@ -101,12 +101,12 @@ ${given(frame, claim)}
 ${paid(frame, claim)}
 <h2>${kit.signed.keep}</h2>
 ${saveLinks(frame)}
-${keptText(frame, signed, kit.sign.again)}
+${keptText(frame, signed)}
 ${
   claim.renewal
     ? html`<h3>${kit.signed.renewal}</h3>
 ${saveLinks(frame, { of: "renewal" })}
-${keptText(frame, claim.renewal, kit.sign.again)}`
+${keptText(frame, claim.renewal)}`
     : ""
 }
 ${ended ? "" : html`<p class="save"><a class="link" href="${to("/revoke")}">${kit.withdrawal.title}</a></p>`}
@@ -139,13 +139,6 @@ function paid({ locale, words: kit, to }: ClaimFrame, { payouts = [] }: Claim): 
     ({ line_id, paid_on, amount_eur }) =>
       html`<li><a class="link" href="${to(`/statement/${line_id}`)}">${words.payout(euro.format(amount_eur), longDate(paid_on, kit))}</a></li>`,
   )}</ul>`;
-}
-
-function keptText({ words }: Frame, signed: Signed, label: string): Html {
-  return html`<details><summary>${label}</summary>
-${showDocument(signed.document, languageOf(signed.document))}
-${showSignature(signed, words)}
-</details>`;
 }
 
 /** What the customer has yet to give, each with the way to it. */
@@ -274,10 +267,7 @@ export function revokePage(frame: ClaimFrame, claim: Claim, error?: string): Htm
 <form method="post" action="${to("/revoke")}" novalidate>
 ${formToken(frame)}
 ${codeInput({ label: kit.code.label, hint: kit.code.hint(maskEmail(claim.email ?? "")), error })}
-<div class="actions">
-<button class="button second">${words.confirm}</button>
-<a class="link" href="${to("")}">${words.back}</a>
-</div>
+<div class="actions">${lastClick(words.confirm, to(""), words.back)}</div>
 </form>
 ${askCode(frame, { ...claim, code_sent: true }, "/revoke-code")}`,
   });

@@ -37,7 +37,7 @@ export function askPage(
   const service = config.SERVICE_NAME;
   return layout(frame, {
     title: words.title(name),
-    body: html`${shown.again ? html`<p class="panel" role="alert">${words.again}</p>` : ""}
+    body: html`${shown.again ? html`<p class="panel waits" role="alert">${words.again}</p>` : ""}
 <p class="lead">${operated_by ? words.who(name, operated_by, service) : words.who_unknown(name, service)}</p>
 <h2>${words.may(name)}</h2>
 <ul>${scopes.map((scope) => html`<li>${frame.words.scopes[scope]}</li>`)}</ul>

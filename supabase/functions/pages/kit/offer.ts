@@ -117,7 +117,7 @@ export function wishedPage(request: PageRequest, page: Html, wishes: Wishes, off
 }
 
 /** Below it a balance waits: the least that operator payout prepare pays, unless told otherwise. */
-const MIN_PAYOUT_EUR = 5;
+export const MIN_PAYOUT_EUR = 5;
 
 /** The figure alone, and the field: for a first page. Nothing where nothing is published. */
 export function showYield(frame: Frame, page: string, fee_pct: number, offer: Offer, wishes: Wishes): Html | "" {

@@ -91,7 +91,7 @@ function react(
 
   // what is folded is printed too, and folded again after it
   addEventListener("beforeprint", () => {
-    const folded = document.querySelectorAll<HTMLDetailsElement>(".document details:not([open])");
+    const folded = document.querySelectorAll<HTMLDetailsElement>(".folded:not([open]), .document details:not([open])");
     const unfold = (open: boolean) => {
       for (const each of folded) each.open = open;
     };

@@ -20,7 +20,7 @@ export function signInPage(
   return layout(frame, {
     title: words.title,
     errors,
-    body: html`${notice ? html`<p class="panel" role="alert">${words[notice]}</p>` : ""}
+    body: html`${notice ? html`<p class="panel waits" role="alert">${words[notice]}</p>` : ""}
 ${why}
 <form method="post" action="${to("/mail-code")}" novalidate>
 ${formToken(form_token)}

@@ -158,14 +158,22 @@ function signatureOf({ signed_name, signed_at, code_sent_to }: Signed, words: Ki
 }
 
 /** The signature under a text that was signed. */
-export function showSignature(signed: Signed, words: KitWords): Html {
+function showSignature(signed: Signed, words: KitWords): Html {
   return html`<h2>${words.signed.signature}</h2>
 <dl>${signatureOf(signed, words).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
 <div><dt>${words.signed.fingerprint}</dt><dd class="fingerprint">${signed.document_sha256}</dd></div></dl>`;
 }
 
+/** What was signed, folded: its text with the signature under it. On paper it is unfolded. */
+export function keptText({ words }: Frame, signed: Signed, label = words.sign.again): Html {
+  return html`<details class="folded"><summary>${label}</summary>
+${showDocument(signed.document, languageOf(signed.document))}
+${showSignature(signed, words)}
+</details>`;
+}
+
 /** The language somebody signed in, which need not be the language of the page. */
-export function languageOf(document: string): Locale {
+function languageOf(document: string): Locale {
   return readMandateText(document).locale;
 }
 

@@ -7,6 +7,7 @@ import { chart } from "./parts/chart.ts";
 import { secretBox } from "./parts/secret.ts";
 import { formToken } from "./sign_in_views.ts";
 import type { OwnFrame } from "./signed_in.ts";
+import { lastClick } from "./views.ts";
 import type { KitWords } from "./words.ts";
 
 /** What an area calls its menu, and each section. */
@@ -90,7 +91,7 @@ export function table(
   return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0">
 <table${classOf(blocks && "blocks", texts && "texts")}${role("table")}>
 <thead${role("rowgroup")}><tr${role("row")}>${columns.map(({ name, text, sort }) => html`<th scope="col"${classOf(text && !texts && "text")}${role("columnheader")}${sort?.is ? html` aria-sort="${sort.is}"` : ""}>${sort ? html`<a href="${sort.href}">${name}</a>` : name}</th>`)}</tr></thead>
-<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot>${rowOf(total)}</tfoot>` : ""}
+<tbody${role("rowgroup")}>${rows.map(rowOf)}</tbody>${total ? html`<tfoot${role("rowgroup")}>${rowOf(total)}</tfoot>` : ""}
 </table>
 </div>`;
 }
@@ -115,17 +116,18 @@ function inShort({ words }: OwnFrame, value: number): string {
 export function chartOfMonths(
   frame: OwnFrame,
   title: string,
-  months: readonly { day: string; value: number; said: string }[],
+  months: readonly { day: string; value: number; said: string; href?: string | undefined }[],
 ): Html {
   const short = new Intl.DateTimeFormat(frame.words.date_locale, { month: "short", timeZone: "UTC" });
   const last = months.findLastIndex(({ value }) => value > 0);
   return chart({
     title,
-    points: months.map(({ day, value, said }) => ({
+    points: months.map(({ day, value, said, href }) => ({
       short: short.format(new Date(day)),
       value: value > 0 ? inShort(frame, value) : "–",
       said: `${longMonth(day, frame.words)}: ${said}`,
       values: [value],
+      href,
     })),
     ...(last < 0 ? {} : { chosen: last }),
   });
@@ -133,7 +135,11 @@ export function chartOfMonths(
 
 /** What a form has just done. */
 export const newsOf = (text: string | undefined): Html =>
-  text ? html`<p class="panel" role="status">${text}</p>` : html``;
+  text ? html`<p class="panel done" role="status">${text}</p>` : html``;
+
+/** Why a form did nothing. */
+export const notDone = (text: string | undefined): Html =>
+  text ? html`<p class="panel waits" role="status">${text}</p>` : html``;
 
 /** What a form has just done, and what happens next: as newsOf, with a tick. */
 export const doneOf = (text: string | undefined): Html =>
@@ -142,7 +148,7 @@ export const doneOf = (text: string | undefined): Html =>
 /** A secret that was just made, and is not shown again. */
 export function shownOnce(title: string, once: string, secret: string | null): Html | "" {
   return secret
-    ? html`<div class="panel" role="status"><h2 class="first">${title}</h2><p>${once}</p>${secretBox(secret)}</div>`
+    ? html`<div class="panel done" role="status"><h2 class="first">${title}</h2>${secretBox(secret, once)}</div>`
     : "";
 }
 
@@ -159,12 +165,16 @@ export function doButton(
   label: string,
   query: Record<string, string> = {},
 ): Html {
-  return html`<form class="actions" method="post" action="${frame.to(page, query)}">
+  return postForm(frame, page, fields, html`<button class="button second">${label}</button>`, query);
+}
+
+/** A form of buttons. `fields` say what they are about. */
+export const postForm = (frame: OwnFrame, page: string, fields: Record<string, string>, buttons: Html, query = {}) =>
+  html`<form class="actions" method="post" action="${frame.to(page, query)}">
 ${formToken(frame.form_token)}
 ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<button class="button second">${label}</button>
+${buttons}
 </form>`;
-}
 
 /** What is asked once more, with what it means. */
 export type AskedTwice = { title: string; means: readonly string[]; yes: string; no: string };
@@ -179,6 +189,5 @@ export function askTwiceBody(
   query: Record<string, string> = {},
 ): Html {
   return html`<ul>${means.map((line) => html`<li>${line}</li>`)}</ul>
-${doButton(frame, page, fields, yes, query)}
-<p><a class="link" href="${frame.to(back, query)}">${no}</a></p>`;
+${postForm(frame, page, fields, lastClick(yes, frame.to(back, query), no), query)}`;
 }

@@ -20,6 +20,8 @@ body {
 .area { --width: 76rem; }
 .area main :is(h1, h2, h3, p, ul, ol, dl, .panel, .status, .field, .pair, fieldset, .errors, .document) { max-width: 42rem; }
 .area main .figures { max-width: none; }
+/* a page that only asks or says something has its measure in the middle */
+.area main:not(:has(.beside, .chart, .figures, .scroll, .cards, .filter, .top, .rows, .log, .funnel, pre)) > * { max-width: 42rem; margin-inline: auto; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
 header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }
@@ -109,14 +111,14 @@ h2.first { margin-top: 0; }
 dd small, th small, td small { display: block; color: var(--quiet); font-size: .9375rem; font-weight: 400; }
 code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; overflow-wrap: anywhere; }
 .todo { padding: 0; list-style: none; }
-.todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--wait-tint); border-left: 4px solid var(--wait); border-radius: 0 10px 10px 0; }
+.todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--state-tint); border-left: 4px solid var(--state); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }
 .todo .actions { margin-top: 1rem; }
 .kinds { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none; }
 .kinds li { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1rem; }
 .kinds li::before { content: ""; width: .9rem; height: .9rem; border: 1.5px solid var(--accent); border-radius: 3px; background: var(--accent); }
-.kinds .kind-1::before { background: color-mix(in srgb, var(--accent) 35%, var(--sheet)); }
-.kinds .kind-2::before { background: none; border-style: dashed; }
+.kinds .kind-1::before { border-color: var(--way); background: var(--way); }
+.kinds .kind-2::before { border: 1.5px dashed var(--edge); background: none; }
 .kinds :not([class])::before { content: none; }
 .money { margin-bottom: 2.25rem; }
 .money .figures { margin-bottom: .75rem; }
@@ -124,19 +126,18 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .timeline { margin: 1rem 0 1.5rem; padding: 0; list-style: none; }
 .area main .timeline { max-width: 42rem; }
 .timeline li { position: relative; margin: 0; padding: 0 0 .9rem 2.5rem; }
-.timeline li::before { position: absolute; left: 0; top: .05rem; z-index: 1; display: grid; place-items: center; width: 1.6rem; height: 1.6rem; border: 2px solid var(--edge); border-radius: 50%; background: var(--sheet); color: var(--on-accent); content: ""; font-size: .9rem; font-weight: 700; line-height: 1; }
+.timeline li::before { position: absolute; left: 0; top: .05rem; z-index: 1; display: grid; place-items: center; width: 1.6rem; height: 1.6rem; border: 2px solid var(--state); border-radius: 50%; background: var(--sheet); color: var(--sheet); content: ""; font-size: .9rem; font-weight: 700; line-height: 1; }
 .timeline li:not(:last-child)::after { position: absolute; left: calc(.8rem - 1px); top: 1.4rem; bottom: -.1rem; content: ""; border-left: 2px solid var(--line); }
-.timeline .done::before { content: "✓" / ""; border-color: var(--accent); background: var(--accent); }
+.timeline .done::before { content: "✓" / ""; background: var(--state); color: var(--on-accent); }
 .timeline .done:not(:last-child)::after { border-left-color: var(--accent); }
-.timeline .now::before { border-color: var(--accent); border-width: 5px; }
-.timeline .yours::before { content: "!" / ""; border-color: var(--wait); background: var(--wait); color: var(--sheet); }
-.timeline .ended::before { content: "×" / ""; border-color: var(--edge); background: var(--edge); color: var(--sheet); }
+.timeline .now::before { border-width: 5px; }
+.timeline .yours::before { content: "!" / ""; background: var(--state); }
+.timeline .ended::before { content: "×" / ""; background: var(--state); }
 .timeline strong { font-weight: 650; }
 .timeline .later strong { color: var(--quiet); font-weight: 400; }
 .timeline li > span:not(.hidden) { display: inline-block; color: var(--quiet); }
 @media (max-width: 30rem) { .timeline li > span:not(.hidden) { display: block; } .timeline .button { padding-left: .5rem; padding-right: .5rem; } }
-.timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; background: var(--tint); }
-.timeline .yours div { border-left-color: var(--wait); background: var(--wait-tint); }
+.timeline div { margin: .4rem 0 .25rem; padding: .85rem 1.1rem; border-left: 4px solid var(--state); border-radius: 0 10px 10px 0; background: var(--state-tint); }
 .timeline div > :last-child { margin-bottom: 0; }
 .timeline p { margin: 0 0 .4rem; }
 .timeline .who { font-weight: 650; }
@@ -161,7 +162,7 @@ thead a:hover { text-decoration-color: currentColor; }
 [aria-sort] a { color: var(--ink); font-weight: 650; }
 tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 @media screen and (max-width: 47.99rem) {
-  .blocks :is(tbody, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
+  .blocks :is(tbody, tfoot, tr, th, td) { display: block; padding: 0; border: 0; text-align: left; }
   .blocks tr { padding: 1rem 0; border-bottom: 1px solid var(--line); }
   .blocks tr:first-child { padding-top: 0; }
   .blocks th { margin-bottom: .4rem; font-size: 1.0625rem; }
@@ -171,8 +172,7 @@ tfoot th, tfoot td { border-bottom: 0; font-weight: 650; }
 }
 
 .apart { margin-top: 2.5rem; }
-.panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--tint); border-left: 4px solid var(--accent); border-radius: 0 10px 10px 0; }
-.panel.waits { background: var(--wait-tint); border-left-color: var(--wait); }
+.panel { margin: 0 0 1.75rem; padding: 1.25rem 1.5rem; background: var(--state-tint); border-left: 4px solid var(--state); border-radius: 0 10px 10px 0; }
 .confirm .hint, .confirm .tick, .confirm .actions { margin-bottom: .25rem; }
 .confirm { position: sticky; bottom: 0; z-index: 1; padding: .75rem 0; background: var(--ground); border-top: 1px solid var(--line); }
 @media (min-width: 48rem) { .confirm { background: var(--sheet); } }
@@ -200,13 +200,11 @@ th[aria-sort="descending"] a::after { content: " ▼" / ""; }
 .funnel small { grid-column: -2; color: var(--quiet); }
 @media (max-width: 24rem) { .funnel li { grid-template-columns: minmax(0, 1fr); } }
 .panel > :last-child, .errors > :last-child, .sheet > :last-child { margin-bottom: 0; }
-.status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--edge); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; }
+.status { position: relative; padding: 1.1rem 1.25rem 1.1rem 3.75rem; border: 1px solid var(--line); border-left: 4px solid var(--state); border-radius: 0 10px 10px 0; margin: 0 0 1.75rem; background: var(--state-tint); }
 .status > :last-child { margin-bottom: 0; }
-.status::before { position: absolute; left: 1.1rem; top: 1.1rem; display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--edge); color: var(--sheet); font-weight: 700; line-height: 1; }
-.status.done { border-left-color: var(--accent); background: var(--tint); }
-.status.done::before { content: "✓" / ""; background: var(--accent); color: var(--on-accent); }
-.status.waits { border-left-color: var(--wait); background: var(--wait-tint); }
-.status.waits::before { content: "!" / ""; background: var(--wait); }
+.status::before { position: absolute; left: 1.1rem; top: 1.1rem; display: grid; place-items: center; width: 1.75rem; height: 1.75rem; border-radius: 50%; background: var(--state); color: var(--sheet); font-weight: 700; line-height: 1; }
+.status.done::before { content: "✓" / ""; color: var(--on-accent); }
+.status.waits::before { content: "!" / ""; }
 .status.withdrawn::before { content: "×" / ""; }
 .status.ended { border-left-style: dashed; }
 .status.ended::before { content: "–" / ""; background: none; border: 2px solid var(--edge); color: var(--ink); }
@@ -265,6 +263,8 @@ legend { padding: 0; margin-bottom: .4rem; font-weight: 650; }
 .choice input { width: 1.75rem; height: 1.75rem; margin: 0; accent-color: var(--accent); }
 .choice small { display: block; color: var(--quiet); font-size: 1rem; }
 .under { margin: .25rem 0 0 2.5rem; }
+/* what belongs to a choice is asked once it is made */
+.choice:not(:has(:checked)) + .under { display: none; }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.25rem; }
 input.code { width: 11.5rem; font-size: 1.5rem; letter-spacing: .22em; font-variant-numeric: tabular-nums; }
 input[type="file"] { display: block; width: 100%; min-height: 3.25rem; padding: .6rem .9rem; border: 1.5px dashed var(--edge); border-radius: 8px; background: var(--sheet); color: var(--ink); font: inherit; font-size: 1rem; }
@@ -327,7 +327,7 @@ ${PARTS_STYLE}
 @media (forced-colors: active) {
   /* these colors show a border that was transparent, and no background */
   :is(.menu, .years) :is(a:not([aria-current]), summary:not(.here)) { border-bottom-color: Canvas; }
-  .chips a[aria-current] { outline: 2px solid LinkText; }
+  .chips :is(a[aria-current], .chosen) { outline: 2px solid LinkText; }
   .kinds li::before { forced-color-adjust: none; }
 }
 @media print {
@@ -340,8 +340,9 @@ ${PARTS_STYLE}
   a { color: inherit; text-decoration: none; }
   .kinds li::before, .timeline li::before, .status::before { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .document { border: 0; padding: 0; }
-  .document ::details-content { content-visibility: visible; display: block; }
-  .document summary::before { content: none; }
+  .panel, .status, .todo li, .timeline div { background: none; }
+  .folded::details-content, .document ::details-content { content-visibility: visible; display: block; }
+  :is(.folded, .document) summary::before { content: none; }
   .scroll { overflow: visible; }
   table { min-width: 0; font-size: 9.5pt; }
   th, td { padding-left: .3rem; padding-right: .3rem; }

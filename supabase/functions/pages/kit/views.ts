@@ -26,6 +26,10 @@ export function tooManyCodesPage(frame: Frame, seconds: number, href: string, la
   return kindPage(frame, too_many_codes, html`<p>${retry_in(seconds)}</p>${onward(href, label)}`);
 }
 
+/** The last click of what cannot be undone, and beside it the way back: alike wherever somebody is asked once more. */
+export const lastClick = (yes: string, back: string, no: string): Html =>
+  html`<button class="button">${yes}</button><a class="link" href="${back}">${no}</a>`;
+
 export const onward = (href: string, label: string): Html =>
   html`<div class="actions"><a class="button" href="${href}">${label}</a></div>`;
 

@@ -5,8 +5,8 @@ import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { asQuery, choosePeriod, showOffer, sumOf, type Wishes, wishErrors } from "../kit/offer.ts";
 import { bottomBar, skipToBar } from "../kit/parts/bottom_bar.ts";
-import { languageOf, showSignature, showValidity, versionOf } from "../kit/signature.ts";
-import { maskEmail, returnLink, saveLinks } from "../kit/views.ts";
+import { keptText, showValidity, versionOf } from "../kit/signature.ts";
+import { lastClick, maskEmail, returnLink, saveLinks } from "../kit/views.ts";
 import type { Opened } from "./model.ts";
 import { WORDS } from "./words.ts";
 
@@ -78,8 +78,7 @@ ${returnLink(kit, partner, return_url)}
 <h2>${kit.signed.keep}</h2>
 <p>${words.keep_help}</p>
 ${saveLinks(frame)}
-${showDocument(signed.document, languageOf(signed.document))}
-${showSignature(signed, kit)}`,
+${keptText(frame, signed)}`,
   });
 }
 
@@ -90,10 +89,7 @@ export function declinePage(frame: Frame, partner: string, heldUntil: string | n
     body: html`<p>${heldUntil ? words.means_renewal(longDate(heldUntil, frame.words)) : words.means(partner)}</p>
 <p>${words.later}</p>
 <form method="post" action="${frame.to("/decline")}">
-<div class="actions">
-<button class="button second">${words.confirm}</button>
-<a class="link" href="${frame.to("")}">${words.back}</a>
-</div>
+<div class="actions">${lastClick(words.confirm, frame.to(""), words.back)}</div>
 </form>`,
   });
 }

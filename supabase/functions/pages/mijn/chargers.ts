@@ -13,15 +13,21 @@ import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
+/** Whether a charger connects to us, or its back office sends a copy. */
+const WAYS = ["copy", "own"] as const;
+
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
   frame: MijnFrame,
-  { email, accounts, chargers, delivered, mid_unknown, model_unknown, serial_unknown, elsewhere, models }: Chargers,
+  read: Chargers,
   { typed, errors }: Returned,
   gateway: string | undefined,
 ): Html {
+  const { email, accounts, chargers, model_unknown, serial_unknown, models } = read;
   const connects = gateway !== undefined;
   const words = WORDS[frame.locale].chargers;
+  const way = WAYS.find((each) => each === typed.get("way"));
+  const mirror = typed.get("mirror_once");
   const password = typed.get("password_once");
   const claimed = accounts.find(({ draft_id, checklist }) => draft_id && checklist.mandate_signed);
   return ownPage(frame, "/chargers", email, {
@@ -37,28 +43,36 @@ ${
 <div><dt>${words.password}</dt><dd>${secretBox(password)}</dd></div>
 </dl>
 <details><summary>${words.only_address}</summary><p>${secretBox(`${typed.get("address")}?auth=${password}`)}</p></details>
-${listening(frame, chargers, typed)}
-<h3>${words.mirror}</h3><p>${words.mirror_means}</p>
-<dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(typed.get("mirror_once"))}</dd></div></dl></div>`
-    : typed.has("since")
-      ? listening(frame, chargers, typed)
-      : ""
+${listening(frame, chargers, typed)}</div>`
+    : mirror
+      ? html`<div class="panel" role="status"><h2 class="first">${words.new_title_copy}</h2><p>${words.mirror_means}</p>
+<dl><div><dt>${words.mirror_address}</dt><dd>${secretBox(mirror)}</dd></div></dl>
+${listening(frame, chargers, typed)}</div>`
+      : typed.has("since")
+        ? listening(frame, chargers, typed)
+        : ""
 }
-<div class="beside"><section>${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, delivered[charger.id], mid_unknown.includes(charger.id), gateway, password !== null && charger.ocpp_identity === typed.get("identity"), html`${elsewhereOf(frame, charger, elsewhere)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
+<div class="beside"><section>${chargers.length === 0 ? empty("charger", words.none) : html`<div class="cards">${chargers.map((charger) => one(frame, charger, read, gateway, (password ?? mirror) !== null && charger.ocpp_identity === typed.get("identity"), html`${noticesOf(frame, charger, read)}${model_unknown.includes(charger.id) || serial_unknown.includes(charger.id) ? modelForm(frame, charger, model_unknown.includes(charger.id) ? models : null, { typed, errors }) : ""}`))}</div>`}
 <h2>${words.what_mid}</h2>
 <p>${words.mid_means}</p></section>
-<section>${claimed || connects ? html`<h2>${words.add}</h2>` : ""}
+<section>${claimed || connects ? html`<h2 id="add">${words.add}</h2>` : ""}
 ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_id, "/charger", words.add_model_action)}` : ""}
 ${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
 ${
   connects
-    ? html`<ol>${words.add_ocpp_how.map((line) => html`<li>${line}</li>`)}</ol>
+    ? html`<h3>${words.ask}</h3><p>${words.ask_means}</p>
+<div class="actions">${WAYS.map((each) => html`<a class="button second" href="${frame.to("/chargers", { way: each })}#add"${each === way ? html` aria-current="true"` : ""}>${words.ways[each].answer}</a>`)}</div>
+${
+  way
+    ? html`<ol>${words.ways[way].how.map((line) => html`<li>${line}</li>`)}</ol>
 <form method="post" action="${frame.to("/chargers")}" novalidate>
-${formToken(frame.form_token)}${onceField()}
+${formToken(frame.form_token)}${onceField()}<input type="hidden" name="way" value="${way}">
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
-${textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` })}
-<div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
+${way === "own" ? textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` }) : ""}
+<div class="actions"><button class="button${claimed ? " second" : ""}">${words.ways[way].submit}</button></div>
 </form>`
+    : ""
+}`
     : ""
 }</section></div>`,
   });
@@ -80,13 +94,20 @@ function listening(frame: MijnFrame, chargers: readonly Charger[], typed: URLSea
     : html`<p id="heard" role="status" data-listen="${frame.to("/chargers", { identity, since })}">${chip("way", words.not_heard)}</p>`;
 }
 
-/** Says what another registration of the same serial number keeps from counting. */
-function elsewhereOf(frame: MijnFrame, { id }: Charger, elsewhere: Chargers["elsewhere"]): Html | string {
+/** Says which kWh do not count here: of another registration, of another charger at its mirror's address, of a stop that fits no charge. */
+function noticesOf(frame: MijnFrame, { id }: Charger, { elsewhere, mixed, unplaced }: Chargers): Html {
   const words = WORDS[frame.locale].chargers;
-  const other = elsewhere.find((each) => each.id === id);
-  if (!other) return "";
-  const [since, until] = [other.since, other.until].map((moment) => moment && longMoment(moment, frame.words));
-  return html`<div class="panel waits"><p>${until ? words.elsewhere_until(since || null, until) : words.elsewhere}</p></div>`;
+  const isHere = (each: { id: string }) => each.id === id;
+  const moment = (at: string) => longMoment(at, frame.words);
+  const [other, shared, stop] = [elsewhere.find(isHere), mixed.find(isHere), unplaced.find(isHere)];
+  const lines = [
+    other?.until
+      ? words.elsewhere_until(other.own, other.since && moment(other.since), moment(other.until))
+      : other && words.elsewhere(other.own),
+    shared && words.mixed(shared.serial_number, moment(shared.at)),
+    stop && words.unplaced(moment(stop.at), stop.meter_wh === null ? null : inNumbers(frame, stop.meter_wh / 1000, 1)),
+  ];
+  return html`${lines.map((line) => (line ? html`<div class="panel waits"><p>${line}</p></div>` : ""))}`;
 }
 
 /**
@@ -111,8 +132,7 @@ ${textInput({ id: serial, label: words.serial, hint: words.serial_hint, error: e
 function one(
   frame: MijnFrame,
   charger: Charger,
-  last: Chargers["delivered"][string] | undefined,
-  midUnknown: boolean,
+  { accounts, delivered, mid_unknown, mirrors }: Chargers,
   gateway: string | undefined,
   isTold: boolean,
   chooses: Html | string,
@@ -120,6 +140,8 @@ function one(
   const words = WORDS[frame.locale].chargers;
   const { id, nickname, status, mid_certified, is_charging, current_session, last_seen_at, latest_meter_wh } = charger;
   const { ocpp_identity, password_refused_at } = charger;
+  const last = delivered[id];
+  const isSigned = accounts.some(({ checklist }) => checklist.mandate_signed);
   const now =
     is_charging && current_session
       ? words.charging(
@@ -136,27 +158,25 @@ function one(
 ${last ? html`<div><dt>${words.last_kwh}</dt><dd>${longMoment(last.at, frame.words)}</dd></div>` : ""}
 ${last_seen_at ? html`<div><dt>${words.heard}</dt><dd>${longMoment(last_seen_at, frame.words)}</dd></div>` : ""}
 ${latest_meter_wh === undefined ? "" : html`<div><dt>${words.meter}</dt><dd>${inNumbers(frame, latest_meter_wh / 1000, 1)} kWh</dd></div>`}
-<div><dt>${words.mid}</dt><dd>${mid_certified ? chip("done", words.mid_yes) : midUnknown ? chip("way", words.mid_unknown) : chip("stopped", words.mid_no)}</dd></div>
+<div><dt>${words.mid}</dt><dd>${mid_certified ? chip("done", isSigned ? words.mid_yes : words.mid_yes_unsigned) : mid_unknown.includes(id) ? chip("way", words.mid_unknown) : chip("stopped", words.mid_no)}</dd></div>
 </dl>
 ${chooses}
 ${password_refused_at && gateway ? html`<div class="panel waits"><p>${words.refused(longMoment(password_refused_at, frame.words))}</p></div>` : ""}
 ${
   ocpp_identity && gateway && !last_seen_at && !isTold
     ? html`<p>${words.silent}</p>
-<ol><li>${words.silent_address} ${secretBox(`${gateway}/${encodeURIComponent(ocpp_identity)}`)}</li>
+<details><summary>${words.silent_own}</summary><ol><li>${words.silent_address} ${secretBox(`${gateway}/${encodeURIComponent(ocpp_identity)}`)}</li>
 <li>${words.silent_identity} ${secretBox(ocpp_identity)}</li>
-<li>${words.silent_password}</li></ol>
-<p>${words.silent_mirror}</p>`
+<li>${words.silent_password}</li></ol></details>
+<details><summary>${words.silent_copy}</summary><p>${words.silent_mirror}</p></details>`
     : ""
 }
 ${
   ocpp_identity && gateway
-    ? [false, true].map(
-        (
-          isShort,
-        ) => html`<details><summary>${isShort ? words.shorter : words.renew}</summary><p>${isShort ? words.shorter_means : words.renew_means}</p>
-<form method="post" action="${frame.to(`/chargers/${id}/password`)}">${formToken(frame.form_token)}${onceField()}${isShort ? html`<input type="hidden" name="short" value="1">` : ""}
-<div class="actions"><button class="button second">${isShort ? words.shorter_action : words.renew}</button></div></form></details>`,
+    ? (mirrors.includes(id) ? (["copy", "own"] as const) : (["own", "short", "copy"] as const)).map(
+        (way) => html`<details><summary>${words.renewals[way].ask}</summary><p>${words.renewals[way].means}</p>
+<form method="post" action="${frame.to(`/chargers/${id}/password`)}">${formToken(frame.form_token)}${onceField()}<input type="hidden" name="way" value="${way}">
+<div class="actions"><button class="button second">${words.renewals[way].action}</button></div></form></details>`,
       )
     : ""
 }

@@ -25,7 +25,8 @@ ${
   months.length === 0
     ? html`<p>${words.months.none}</p>${frame.is_signatory ? "" : html`<p><a class="link" href="${frame.to("/chargers")}">${words.chargers.title}</a></p>`}`
     : html`${yearFigure(frame, months)}${monthBars(frame, year, months)}
-${monthTable(frame, year, months, words.charging.table(year))}
+<details class="folded"${months.length === 1 ? html` open` : ""}><summary>${words.charging.as_table}</summary>
+${monthTable(frame, year, months, words.charging.table(year))}</details>
 <p class="save"><a class="link" href="${frame.to("/charging.csv", { year: String(year) })}">${icon("csv")} ${words.charging.download_months}</a></p>`
 }
 ${leftOut(frame, charging)}

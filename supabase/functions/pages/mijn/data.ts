@@ -7,7 +7,8 @@ import { longMonth } from "../kit/document.ts";
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { rowList } from "../kit/parts/rows.ts";
-import { doButton } from "../kit/signed_in_views.ts";
+import { postForm } from "../kit/signed_in_views.ts";
+import { lastClick } from "../kit/views.ts";
 import { ownPage } from "./frame.ts";
 import { addressOf } from "./mandates.ts";
 import type { End, Ending, OwnData } from "./model.ts";
@@ -37,11 +38,10 @@ export function endPage(frame: MijnFrame, { email, end }: Ending, lacksIban: boo
   return ownPage(frame, "/data", email, {
     title: words.ask_title,
     body: html`${lacksIban ? html`<p class="panel waits" role="alert">${words.iban}</p>` : ""}
-${frame.waited() && !lacksIban ? html`<p class="panel" role="status">${words.press_again}</p>` : ""}
+${frame.waited() && !lacksIban ? html`<p class="panel waits" role="status">${words.press_again}</p>` : ""}
 <ul>${meaning(frame, end).map((line) => html`<li>${line}</li>`)}</ul>
 <p>${words.first_download}<br><a href="${frame.to("/data.csv")}">${words.download_table}</a><br><a href="${frame.to("/data.json")}">${words.download}</a></p>
-${doButton(frame, "/data/end", {}, words.yes)}
-<p><a class="link" href="${frame.to("/data")}">${words.no}</a></p>`,
+${postForm(frame, "/data/end", {}, lastClick(words.yes, frame.to("/data"), words.no))}`,
   });
 }
 

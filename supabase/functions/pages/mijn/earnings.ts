@@ -32,8 +32,8 @@ export function earningsPage(frame: MijnFrame, earnings: Earnings, news: string 
     body: html`${doneOf(news === "account_changed" && held ? words.changed(longMoment(held, frame.words)) : undefined)}
 ${chooseYear(frame, earnings, "/earnings", WORDS[locale].charging.years)}
 ${takenBack(frame, earnings.debts)}
-${broughtBy(frame, earnings, by !== "we")}
-<h2${shownEuro(frame, quarters) ? "" : html` class="first"`}>${words.quarters}</h2>
+<div class="beside"><section>${broughtBy(frame, earnings, by !== "we")}
+<h2>${words.quarters}</h2>
 ${
   quarters.length === 0
     ? empty("clock", words.nothing_counts(year))
@@ -41,12 +41,12 @@ ${
 <p class="quiet">${words.steps}${quarters.length > 1 ? ` ${words.rounded}` : ""}</p>`
 }
 ${forecast(frame, earnings)}
-${leftOut(frame, earnings)}
-<h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
+${leftOut(frame, earnings)}</section>
+<section><h2>${by === "we" ? words.paid(year) : by === "both" ? words.paid_any(year) : words.paid_via(by.cpo, year)}</h2>
 ${payouts.length === 0 ? empty("bank", words.nothing_paid(year)) : payoutRows(frame, earnings)}
 ${yearOverviews(frame, earnings)}
-<div class="beside">${accounts.length > 0 ? html`<section><h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}</section>` : ""}
-<section><h2>${words.fee}</h2>
+${accounts.length > 0 ? html`<h2>${words.account}</h2>${accounts.map((account) => payout(frame, account, news === "account_changed" ? held : null))}` : ""}
+<h2>${words.fee}</h2>
 ${fees(frame, accounts)}</section></div>`,
   });
 }
@@ -103,7 +103,7 @@ ${rowList(overviews.map(({ account_id, year }) => ({ href: frame.to(`/overview/$
 function shownEuro({ locale }: MijnFrame, quarters: readonly Earned[]): string | null {
   const { paid, waits, estimated } = partsOf(quarters);
   const total = sum([paid, waits, estimated]);
-  return total > 0 ? `${estimated > 0 ? "± " : ""}${inEuro(total, locale)}` : null;
+  return total > 0 ? `${estimated > 0 ? "±\u00a0" : ""}${inEuro(total, locale)}` : null;
 }
 
 /** One large figure, what the kWh of the year bring; then how much of it is paid, still to be paid and estimated. */
@@ -185,8 +185,8 @@ ${iban_last4 ? html`<p class="quiet">${words.via_iban(iban_last4)}</p>` : html`<
   const label = iban_last4 ? words.change : words.add;
   const how = html`<p class="quiet">${words.change_how}${iban_held_until ? "" : ` ${words.change_wait}`}</p>`;
   return html`${which}<p>${iban_last4 ? html`<strong>${words.iban_is(iban_last4)}</strong>` : words.no_iban}</p>
-${payment_back ? html`<p class="panel">${words.back[payment_back.because](inEuro(payment_back.amount_eur, frame.locale), payment_back.iban_last4, longDate(payment_back.day, frame.words))}</p>` : ""}
-${iban_held_until && iban_held_until !== told ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
+${payment_back ? html`<p class="panel ${payment_back.because === "none" ? "way" : "waits"}">${words.back[payment_back.because](inEuro(payment_back.amount_eur, frame.locale), payment_back.iban_last4, longDate(payment_back.day, frame.words))}</p>` : ""}
+${iban_held_until && iban_held_until !== told ? html`<p class="panel way">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
 ${
   cpo
     ? html`${how}<p><a class="link" href="${frame.to(`/account/${account_id}`)}">${label}</a></p>`

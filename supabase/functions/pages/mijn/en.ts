@@ -66,7 +66,7 @@ export const en: MijnWords = {
     unknown_rest: "the rest is not known yet",
     unknown_why: "What it earns in euro is not known yet. That depends on the price the ERE are sold for.",
     charged: (when) => `Charged in ${when}`,
-    before: (kwh, month) => `${kwh} in all of ${month}`,
+    before: (kwh, month) => `so far; ${kwh} in all of ${month}`,
     counted: (kwh, ere) => `${kwh} kWh count: ${ere} ERE`,
     charged_only: (kwh, year) => `You charged ${kwh} kWh in ${year}. None of it counts yet: see below why.`,
     estimate_how: "How we calculate that",
@@ -114,6 +114,23 @@ export const en: MijnWords = {
       `Give ${cpo} your account number. ${cpo} settles with you, but your charging counts only once we know your account number too.`,
     ask_cpo: (cpo) => `Ask ${cpo} to register your charger with us.`,
     ean_via: (cpo) => `The EAN code of your connection does not match your address. Ask ${cpo} to correct it.`,
+  },
+
+  next_payout: {
+    title: "Next payment",
+    of: (quarters) => `for ${quarters}`,
+    when: "When",
+    to: "To",
+    sent: "The money is on its way. Allow a few working days.",
+    sold: "The ERE are sold. You get a mail when the money is on its way.",
+    held: (moment) => `After ${moment}: your account number was changed a short time ago.`,
+    least: (amount) => `As soon as there is ${amount} or more for you.`,
+    no_account: "As soon as we know your account number.",
+    running: (date) => `The quarter runs until ${date}. Allow a few months after that.`,
+    over: "We book this quarter and then sell the ERE. Allow a few months.",
+    booked: "We are selling the ERE. That often takes a few months.",
+    account: (last4) => `the account that ends in ${last4}`,
+    cpo: (cpo) => `${cpo}, which settles with you`,
   },
 
   progress: {
@@ -174,6 +191,7 @@ export const en: MijnWords = {
     title: (year) => `What you charged in ${year}`,
     years: "Choose a year",
     table: (year) => `The months of ${year}`,
+    as_table: "Look at the months as a table",
     download_months: "Download the months as CSV",
     sessions: (month) => `Sessions in ${month}`,
     session_table: "Charging sessions",
@@ -420,25 +438,42 @@ export const en: MijnWords = {
     charging: (kwh, since) => `charging now: ${kwh} kWh since ${since}`,
     mid: "MID meter",
     mid_yes: "yes, earns ERE",
+    mid_yes_unsigned: "yes; earns ERE once you have signed a mandate",
     mid_no: "no, earns no ERE",
     mid_unknown: "not known yet: we are finding out",
     heard: "Last heard from",
     meter: "Meter reading",
-    silent: "We have never heard from this charger. Look at “OCPP” in the app or on the web page of the charger:",
-    silent_address: "the address of the server is",
+    silent: "We have never heard from this charger. Which is true for you?",
+    silent_own: "My charger connects to you itself",
+    silent_copy: "My charger already has a back office",
+    silent_address: "look at “OCPP” in the app or on the web page of the charger: the address of the server is",
     silent_identity: "the identity (also called “ChargePoint ID”) is",
     silent_password:
       "the password is the one you got when you added the charger. Do you no longer have it? Then make a new one.",
     silent_mirror:
-      "Does your charger already have another back office? Then make a new password below: with it you get the address for a copy.",
+      "Does your back office, or a proxy, send a copy already? Check the address there. Do you no longer have the address? Make a new one below.",
     refused: (when) =>
-      `A charger with this identity gave a wrong password, most recently on ${when}. Make a new password below and enter it in the charger.`,
-    renew: "Make a new password",
-    renew_means:
-      "The old password, and the old address for a copy, then no longer work. Enter the new ones in your charger or with your other back office.",
-    shorter: "My charger does not take such a long password",
-    shorter_means: "Then we make a password of 16 characters. The old one no longer works after that.",
-    shorter_action: "Make a shorter password",
+      `On ${when} a wrong password came with this identity. It may be somebody else's charger: an identity is no secret. Were you not setting up your charger then? Then you need not do anything.`,
+    renewals: {
+      own: {
+        ask: "Make a new password",
+        means:
+          "The old password then no longer works. Nor does an address for a copy. Enter the new password in your charger.",
+        action: "Make a new password",
+      },
+      short: {
+        ask: "My charger does not take such a long password",
+        means:
+          "Then we make a password of 16 characters. The old one no longer works after that. Nor does an address for a copy.",
+        action: "Make a shorter password",
+      },
+      copy: {
+        ask: "Make a new address for a copy",
+        means:
+          "For a charger that already has a back office. An old address for a copy, and the old password, then no longer work. Enter the new address with your back office or proxy.",
+        action: "Make a new address",
+      },
+    },
     what_mid: "What is a MID meter?",
     mid_means:
       "A MID meter is a certified meter: the government trusts what it measures. Only energy measured this way earns ERE.",
@@ -454,18 +489,35 @@ export const en: MijnWords = {
     add_model: "Do you know its make and model? Then enter those, with the serial number.",
     add_model_action: "Choose make and model",
     add_ocpp: "Or have the charger connect by itself (OCPP)",
-    add_ocpp_how: [
-      "Give the charger a name below. You will get an address, an identity and a password.",
-      "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
-      "Does your charger already have another back office? It can stay: you also get an address for a copy. Then you change nothing in the charger.",
-      "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
-    ],
+    ask: "Does your charger already have a back office?",
+    ask_means:
+      "A back office is the system that your charger talks to now, for example your supplier's, your employer's or your charge card's.",
+    ways: {
+      copy: {
+        answer: "Yes, it has one",
+        how: [
+          "Give the charger a name below. You will get an address for a copy.",
+          "Change nothing in the charger. Enter the address with your back office, or in a program in between (an OCPP proxy), as a second server.",
+          "Then see here whether we hear from the charger. Does it not work? Ask your back office for help.",
+        ],
+        submit: "Create address for a copy",
+      },
+      own: {
+        answer: "No, not yet",
+        how: [
+          "Give the charger a name below. You will get an address, an identity and a password.",
+          "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
+          "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
+        ],
+        submit: "Create address and password",
+      },
+    },
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
     own_identity: "Identity (optional)",
     own_identity_hint: "Does your charger have one already? Then enter it here. Otherwise we make one.",
-    submit: "Create address and password",
     new_title: "Enter this in your charger",
+    new_title_copy: "Enter this address with your back office or proxy",
     new_once: "Write the password down now. We show it only once.",
     address: "Address of our server",
     identity: "Identity",
@@ -474,12 +526,20 @@ export const en: MijnWords = {
     serial_unknown:
       "This charger has not told us its serial number, and you have another charger. Its kWh count once we know its serial number: only then can we tell the two apart.",
     serial_submit: "Save serial number",
-    elsewhere:
-      "Somebody else has registered a charger with this serial number. The kWh of this charger do not count. Is it yours? Send us a photo of the type plate.",
-    elsewhere_until: (since: string | null, until: string) =>
-      since
-        ? `Somebody else had registered this charger. What it charged from ${since} until ${until} does not count for you. Is that wrong? Send us a photo of the type plate.`
-        : `Somebody else had registered this charger. What it charged until ${until} does not count for you. Is that wrong? Send us a photo of the type plate.`,
+    elsewhere: (own) =>
+      own
+        ? `You have this serial number at ${own} too. Its kWh count there, and not here. Are they two chargers? Give each charger its own address.`
+        : "Somebody else has registered a charger with this serial number. The kWh of this charger do not count. Is it yours? Send us a photo of the type plate.",
+    elsewhere_until: (own, since, until) => {
+      const when = since ? `from ${since} until ${until}` : `until ${until}`;
+      return own
+        ? `You had registered this charger before as ${own}. What it charged ${when} counts there, and not here.`
+        : `Somebody else had registered this charger. What it charged ${when} does not count for you. Is that wrong? Send us a photo of the type plate.`;
+    },
+    mixed: (serial, when) =>
+      `Another charger, with serial number ${serial}, used the address for a copy too, most recently on ${when}. What it charges does not count here. Each charger needs an address of its own: make a new address below and use it for this charger alone. Does this charger itself have a new serial number? Then remove it and add it again.`,
+    unplaced: (when, kwh) =>
+      `On ${when} a charge ended${kwh ? `, at meter reading ${kwh} kWh` : ""}, but we do not know which: a message is missing, or its numbers differ. The kWh after the last reading that we got do not count yet. Have your back office or proxy forward every message.`,
     model: "Make and model",
     choose_model: "Choose make and model",
     serial: "Serial number",
@@ -491,9 +551,8 @@ export const en: MijnWords = {
       numbered: "The serial number has been saved.",
     },
     only_address: "Is there only a field for the address? Then enter this",
-    mirror: "Does your charger already have another back office?",
     mirror_means:
-      "Then leave your charger as it is. Have that back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. Each charger has an address of its own. Then restart the charger once: it tells us make and model. We show this address only once: whoever has it can send us readings.",
+      "Leave your charger as it is. Have your back office, or a program in between (an OCPP proxy), send us a copy at this address. It needs no identity and no password. Use this address for this one charger. Then restart the charger once: it tells us make and model. We show this address only once: whoever has it can send us readings.",
     mirror_address: "Address for a copy",
     errors: {
       name: "Enter a name of at most 100 characters",

@@ -8,7 +8,9 @@ import type { MijnFrame } from "./request.ts";
 /** One of a person's own pages. */
 export function ownPage(frame: MijnFrame, section: OwnSection, email: string, page: Page): Html {
   const { own } = frame.words;
-  return areaPage(frame, frame.sections, own.menu, section, { name: email, said: own.signed_in(email) }, page);
+  // the whole address, which has no room in the header, stands in what is folded below it
+  const [name = email] = email.split("@");
+  return areaPage(frame, frame.sections, own.menu, section, { name, said: own.signed_in(email) }, page);
 }
 
 /** A button to the claim pages of an account, where what it says is done. */

@@ -133,6 +133,7 @@ const showChargers = withLogin(async (request) => {
     news.typed.set("since", since);
     news.typed.set("identity", req.query("identity") ?? "");
   }
+  if (!news.typed.has("way")) news.typed.set("way", req.query("way") ?? "");
   const chargers = await request.own("read_own_chargers");
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
@@ -144,18 +145,18 @@ const secretsOf = (request: MijnRequest, charger: string) => ({
   mirror: (request.secretOf(`mirror ${charger}`) ?? "").slice(-40),
 });
 
-/** Shown once. What a charger says since this second, it says with the new password. */
+/** Shown once, and only what fits the charger. What it says since this second, it says with these. */
 const tellCredentials = (
   request: MijnRequest,
   gateway: string,
   { identity, password, mirror }: Record<"identity" | "password" | "mirror", string>,
 ) =>
   request.told("/chargers", "added", {
-    address: `${gateway}/${encodeURIComponent(identity)}`,
     identity,
-    password_once: password,
     since: `${request.environment.now().toISOString().slice(0, 19)}Z`,
-    mirror_once: `${gateway}/m/${mirror}`,
+    ...(request.form.get("way") === "copy"
+      ? { mirror_once: `${gateway}/m/${mirror}` }
+      : { address: `${gateway}/${encodeURIComponent(identity)}`, password_once: password }),
   });
 
 /** An OCPP charger: the form makes the password, and the identity of a charger without one. A second click shows the same. */
@@ -198,7 +199,7 @@ const renewChargerPassword = withLogin(async (request) => {
   const charger_id = request.c.req.param("id") ?? "";
   const made = secretsOf(request, charger_id);
   if (!made.mirror) return request.foreign();
-  const password = made.password.slice(request.form.has("short") ? -16 : -40);
+  const password = made.password.slice(request.form.get("way") === "short" ? -16 : -40);
   const { mirror } = made;
   const renewing = request.own("renew_ocpp_password", {
     charger_id,

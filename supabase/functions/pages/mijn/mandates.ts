@@ -1,11 +1,10 @@
 import { inGroups, longDate } from "#shared/domain/mandate_text/mandate_text.ts";
-import { showDocument } from "../kit/document.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { chip } from "../kit/parts/chip.ts";
 import { empty } from "../kit/parts/empty.ts";
 import { icon } from "../kit/parts/icons.ts";
-import { languageOf, showSignature } from "../kit/signature.ts";
+import { keptText } from "../kit/signature.ts";
 import { doneOf } from "../kit/signed_in_views.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
@@ -28,10 +27,7 @@ ${held.length > 0 ? html`<h2>${words.stop}</h2>${held.map((account) => withdrawa
       const span = words.document(longDate(signed.valid_from, frame.words), longDate(signed.valid_until, frame.words));
       return html`<section class="sheet" aria-label="${span}"><h3>${span}</h3>
 <p class="save"><a class="link" href="${frame.to(`/mandate/${signed.mandate_id}`)}">${icon("pdf")} ${words.pdf}</a></p>
-<details><summary>${words.read}</summary>
-${showDocument(signed.document, languageOf(signed.document))}
-${showSignature(signed, frame.words)}
-</details></section>`;
+${keptText(frame, signed, words.read)}</section>`;
     })}</div></section></div>`,
   });
 }

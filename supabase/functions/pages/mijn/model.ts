@@ -236,7 +236,21 @@ const Chargers = z.object({
   mid_unknown: z.array(z.string()),
   model_unknown: z.array(z.string()),
   serial_unknown: z.array(z.string()),
-  elsewhere: z.array(z.object({ id: z.string(), since: z.string().nullable(), until: z.string().nullable() })),
+  /** Their serial number is another registration's, or was. `own`: its name, if it is the person's too. */
+  elsewhere: z.array(
+    z.object({
+      id: z.string(),
+      since: z.string().nullable(),
+      until: z.string().nullable(),
+      own: z.string().nullable(),
+    }),
+  ),
+  /** Chargers whose last connection was a mirror's. */
+  mirrors: z.array(z.string()),
+  /** Another charger uses the address of their mirror. */
+  mixed: z.array(z.object({ id: z.string(), serial_number: z.string(), at: z.string() })),
+  /** The last stop that fits no charge. */
+  unplaced: z.array(z.object({ id: z.string(), at: z.string(), meter_wh: z.number().nullable() })),
   models: z.array(z.object({ id: z.string(), name: z.string() })),
 });
 export type Chargers = z.output<typeof Chargers>;

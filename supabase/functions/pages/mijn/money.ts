@@ -68,8 +68,8 @@ export function toComeOf({ quarters, paid }: Pick<Overview, "quarters" | "paid">
   return { waits, estimated, unknown, kept, left, kwh };
 }
 
-/** One large figure, what they got; then what is still to come, and what that is computed from. Nothing where nothing counts yet. */
-export function money(frame: MijnFrame, overview: Overview): Html {
+/** One large figure, what they got; then what is paid `next`, what is still to come, and what that is computed from. Nothing where nothing counts yet. */
+export function money(frame: MijnFrame, overview: Overview, next: Html): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
   const { year, quarters, paid, accounts, charged_kwh } = overview;
@@ -114,6 +114,7 @@ export function money(frame: MijnFrame, overview: Overview): Html {
   return html`<div class="money">
 ${large}
 ${takenBack(frame, paid.debts)}
+${next}
 ${figures([
   paid.all_eur > 0 || !toCome
     ? { name: words.expected, value: toCome ?? (unknown ? words.unknown : euro(0)), small: because }
@@ -129,7 +130,7 @@ ${computed(frame, overview)}
 </div>`;
 }
 
-/** What was charged this month beside the month before; nothing where both are without. */
+/** What was charged this month so far, beside the whole month before; nothing where both are without. */
 function thisMonth(frame: MijnFrame, { month, month_kwh, month_before_kwh }: Overview) {
   if (month_kwh + month_before_kwh === 0) return [];
   const words = WORDS[frame.locale].overview;

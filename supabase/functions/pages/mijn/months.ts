@@ -44,6 +44,7 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
     all.map(({ month, kwh, sessions, ere_credits }) => ({
       day: month,
       value: kwh,
+      href: kwh > 0 ? sessionsOf(frame, year, month) : undefined,
       said: [
         `${inNumbers(frame, kwh, Number.isInteger(kwh) ? 0 : 1)} kWh`,
         ...earnedBy(frame, sessions, ere_credits),
@@ -52,7 +53,13 @@ export function monthBars(frame: MijnFrame, year: number, months: readonly Month
   );
 }
 
-/** The months in which something was charged, each a link to its sessions where those are known: a CPO delivers totals. */
+/** Where the sessions of a month are; nowhere for the customer of a CPO, which delivers totals. */
+const sessionsOf = (frame: MijnFrame, year: number, month: string): string | undefined =>
+  frame.is_signatory
+    ? undefined
+    : `${frame.to("/charging", { year: String(year), month: month.slice(0, 7) })}#sessions`;
+
+/** The months in which something was charged, each a link to its sessions. */
 export function monthTable(frame: MijnFrame, year: number, months: readonly Month[], label: string): Html {
   const words = WORDS[frame.locale].months;
   const total = (of: "kwh" | "sessions" | "ere_credits") => sumOf(months, of);
@@ -66,12 +73,8 @@ export function monthTable(frame: MijnFrame, year: number, months: readonly Mont
     label,
     [words.month, words.kwh, words.sessions, words.ere].map((name) => ({ name })),
     months.map(({ month, kwh, sessions, ere_credits }) => {
-      const href = frame.to("/charging", { year: String(year), month: month.slice(0, 7) });
-      const said = name.format(new Date(month));
-      return [
-        frame.is_signatory ? said : html`<a href="${href}#sessions">${said}</a>`,
-        ...cells(kwh, sessions, ere_credits),
-      ];
+      const [href, said] = [sessionsOf(frame, year, month), name.format(new Date(month))];
+      return [href ? html`<a href="${href}">${said}</a>` : said, ...cells(kwh, sessions, ere_credits)];
     }),
     { total: [words.total, ...cells(total("kwh"), total("sessions"), total("ere_credits"))] },
   );

@@ -68,7 +68,7 @@ export const nl = {
     unknown_why:
       "Wat het in euro oplevert, is nog niet bekend. Dat hangt af van de prijs waarvoor de ERE worden verkocht.",
     charged: (when: number | string) => `Geladen in ${when}`,
-    before: (kwh: string, month: string) => `${kwh} in heel ${month}`,
+    before: (kwh: string, month: string) => `tot nu toe; ${kwh} in heel ${month}`,
     counted: (kwh: string, ere: string) => `${kwh} kWh telt mee: ${ere} ERE`,
     charged_only: (kwh: string, year: number) =>
       `U laadde in ${year} ${kwh} kWh. Daarvan telt nog niets mee: hieronder ziet u waarom.`,
@@ -123,6 +123,23 @@ export const nl = {
     ask_cpo: (cpo: string) => `Vraag ${cpo} om uw laadpaal bij ons aan te melden.`,
     ean_via: (cpo: string) =>
       `De EAN-code van uw aansluiting klopt niet met uw adres. Vraag ${cpo} om dat te herstellen.`,
+  },
+
+  next_payout: {
+    title: "Volgende betaling",
+    of: (quarters: string) => `voor het ${quarters}`,
+    when: "Wanneer",
+    to: "Naar",
+    sent: "Het geld is onderweg. Reken op enkele werkdagen.",
+    sold: "De ERE zijn verkocht. U krijgt een mail zodra het geld onderweg is.",
+    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden gewijzigd.`,
+    least: (amount: string) => `Zodra er ${amount} of meer voor u klaarstaat.`,
+    no_account: "Zodra wij uw rekeningnummer weten.",
+    running: (date: string) => `Het kwartaal loopt tot en met ${date}. Reken daarna op enkele maanden.`,
+    over: "Wij boeken dit kwartaal in en verkopen dan de ERE. Reken op enkele maanden.",
+    booked: "Wij verkopen de ERE. Dat duurt vaak enkele maanden.",
+    account: (last4: string) => `de rekening die eindigt op ${last4}`,
+    cpo: (cpo: string) => `${cpo}, dat met u afrekent`,
   },
 
   progress: {
@@ -186,6 +203,7 @@ export const nl = {
     title: (year: number) => `Wat u laadde in ${year}`,
     years: "Kies een jaar",
     table: (year: number) => `De maanden van ${year}`,
+    as_table: "Bekijk de maanden als tabel",
     download_months: "Download de maanden als CSV",
     sessions: (month: string) => `Laadbeurten in ${month}`,
     session_table: "Laadbeurten",
@@ -433,25 +451,42 @@ export const nl = {
     charging: (kwh: string, since: string) => `laadt nu: ${kwh} kWh sinds ${since}`,
     mid: "MID-meter",
     mid_yes: "ja, levert ERE op",
+    mid_yes_unsigned: "ja; levert ERE op zodra u een machtiging heeft getekend",
     mid_no: "nee, levert geen ERE op",
     mid_unknown: "nog niet bekend: wij zoeken dat uit",
     heard: "Laatst gehoord",
     meter: "Meterstand",
-    silent: "Wij hebben deze laadpaal nog nooit gehoord. Kijk in de app of op de webpagina van de laadpaal bij “OCPP”:",
-    silent_address: "het adres van de server is",
+    silent: "Wij hebben deze laadpaal nog nooit gehoord. Wat klopt er voor u?",
+    silent_own: "Mijn laadpaal verbindt zelf met u",
+    silent_copy: "Mijn laadpaal heeft al een backoffice",
+    silent_address: "kijk in de app of op de webpagina van de laadpaal bij “OCPP”: het adres van de server is",
     silent_identity: "de identiteit (ook wel “ChargePoint ID”) is",
     silent_password:
       "het wachtwoord is dat wat u kreeg toen u de laadpaal toevoegde. Heeft u het niet meer? Maak dan een nieuw.",
     silent_mirror:
-      "Heeft uw laadpaal al een andere backoffice? Maak dan hieronder een nieuw wachtwoord: u krijgt daarbij het adres voor een kopie.",
+      "Stuurt uw backoffice, of een proxy, al een kopie? Controleer daar het adres. Heeft u het adres niet meer? Maak hieronder een nieuw.",
     refused: (when: string) =>
-      `Een laadpaal met deze identiteit gaf een verkeerd wachtwoord, laatst op ${when}. Maak hieronder een nieuw wachtwoord en vul het in de laadpaal in.`,
-    renew: "Maak een nieuw wachtwoord",
-    renew_means:
-      "Het oude wachtwoord en het oude adres voor een kopie werken dan niet meer. Vul de nieuwe in uw laadpaal in, of bij uw andere backoffice.",
-    shorter: "Mijn laadpaal neemt zo'n lang wachtwoord niet",
-    shorter_means: "Dan maken wij een wachtwoord van 16 tekens. Het oude werkt daarna niet meer.",
-    shorter_action: "Maak een korter wachtwoord",
+      `Op ${when} kwam met deze identiteit een verkeerd wachtwoord binnen. Het kan de laadpaal van iemand anders zijn: een identiteit is niet geheim. Was u uw laadpaal toen niet aan het instellen? Dan hoeft u niets te doen.`,
+    renewals: {
+      own: {
+        ask: "Maak een nieuw wachtwoord",
+        means:
+          "Het oude wachtwoord werkt dan niet meer. Een adres voor een kopie werkt dan ook niet meer. Vul het nieuwe wachtwoord in uw laadpaal in.",
+        action: "Maak een nieuw wachtwoord",
+      },
+      short: {
+        ask: "Mijn laadpaal neemt zo'n lang wachtwoord niet",
+        means:
+          "Dan maken wij een wachtwoord van 16 tekens. Het oude werkt daarna niet meer. Een adres voor een kopie werkt dan ook niet meer.",
+        action: "Maak een korter wachtwoord",
+      },
+      copy: {
+        ask: "Maak een nieuw adres voor een kopie",
+        means:
+          "Voor een laadpaal die al een backoffice heeft. Een oud adres voor een kopie en het oude wachtwoord werken dan niet meer. Vul het nieuwe adres in bij uw backoffice of proxy.",
+        action: "Maak een nieuw adres",
+      },
+    },
     what_mid: "Wat is een MID-meter?",
     mid_means:
       "Een MID-meter is een geijkte meter: de overheid vertrouwt wat hij meet. Alleen stroom die zo is gemeten, levert ERE op.",
@@ -467,18 +502,35 @@ export const nl = {
     add_model: "Weet u merk en model? Dan vult u die in, met het serienummer.",
     add_model_action: "Kies merk en model",
     add_ocpp: "Of laat de laadpaal zelf verbinding maken (OCPP)",
-    add_ocpp_how: [
-      "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
-      "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
-      "Heeft uw laadpaal al een andere backoffice? Die kan blijven: u krijgt er een adres voor een kopie bij. In de laadpaal verandert u dan niets.",
-      "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
-    ],
+    ask: "Heeft uw laadpaal al een backoffice?",
+    ask_means:
+      "Een backoffice is het systeem waar uw laadpaal nu al mee praat, bijvoorbeeld van de leverancier, uw werkgever of uw laadpas.",
+    ways: {
+      copy: {
+        answer: "Ja, hij heeft er al een",
+        how: [
+          "Geef de laadpaal hieronder een naam. U krijgt dan een adres voor een kopie.",
+          "Verander niets in de laadpaal. Vul het adres in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
+          "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice om hulp.",
+        ],
+        submit: "Maak adres voor een kopie",
+      },
+      own: {
+        answer: "Nee, nog niet",
+        how: [
+          "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
+          "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
+          "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
+        ],
+        submit: "Maak adres en wachtwoord",
+      },
+    },
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
     own_identity: "Identiteit (niet verplicht)",
     own_identity_hint: "Heeft uw laadpaal er al een? Vul die dan hier in. Anders maken wij er een.",
-    submit: "Maak adres en wachtwoord",
     new_title: "Vul dit in uw laadpaal in",
+    new_title_copy: "Vul dit adres in bij uw backoffice of proxy",
     new_once: "Schrijf het wachtwoord nu op. Wij laten het maar één keer zien.",
     address: "Adres van onze server",
     identity: "Identiteit",
@@ -487,12 +539,20 @@ export const nl = {
     serial_unknown:
       "Deze laadpaal heeft ons geen serienummer gemeld, en u heeft nog een laadpaal. De kWh tellen mee zodra wij het serienummer weten: pas dan kunnen wij de twee uit elkaar houden.",
     serial_submit: "Bewaar serienummer",
-    elsewhere:
-      "Iemand anders heeft een laadpaal met dit serienummer aangemeld. De kWh van deze laadpaal tellen niet mee. Is hij van u? Stuur ons een foto van het typeplaatje.",
-    elsewhere_until: (since: string | null, until: string) =>
-      since
-        ? `Iemand anders had deze laadpaal aangemeld. Wat hij laadde van ${since} tot ${until}, telt niet voor u mee. Klopt dat niet? Stuur ons een foto van het typeplaatje.`
-        : `Iemand anders had deze laadpaal aangemeld. Wat hij laadde tot ${until}, telt niet voor u mee. Klopt dat niet? Stuur ons een foto van het typeplaatje.`,
+    elsewhere: (own: string | null) =>
+      own
+        ? `U heeft dit serienummer ook bij ${own}. De kWh tellen daar mee, en hier niet. Zijn het twee laadpalen? Geef elke laadpaal zijn eigen adres.`
+        : "Iemand anders heeft een laadpaal met dit serienummer aangemeld. De kWh van deze laadpaal tellen niet mee. Is hij van u? Stuur ons een foto van het typeplaatje.",
+    elsewhere_until: (own: string | null, since: string | null, until: string) => {
+      const when = since ? `van ${since} tot ${until}` : `tot ${until}`;
+      return own
+        ? `U had deze laadpaal eerder aangemeld als ${own}. Wat hij laadde ${when}, telt daar mee, en hier niet.`
+        : `Iemand anders had deze laadpaal aangemeld. Wat hij laadde ${when}, telt niet voor u mee. Klopt dat niet? Stuur ons een foto van het typeplaatje.`;
+    },
+    mixed: (serial: string, when: string) =>
+      `Op het adres voor een kopie meldde zich ook een andere laadpaal, met serienummer ${serial}, laatst op ${when}. Wat die laadt, telt hier niet mee. Elke laadpaal heeft een eigen adres nodig: maak hieronder een nieuw adres en gebruik het alleen voor deze laadpaal. Heeft deze laadpaal zelf een nieuw serienummer? Haal hem dan weg en voeg hem opnieuw toe.`,
+    unplaced: (when: string, kwh: string | null) =>
+      `Op ${when} eindigde een laadbeurt${kwh ? `, met meterstand ${kwh} kWh` : ""}, maar wij weten niet welke: er ontbreekt een bericht, of de nummers ervan verschillen. De kWh na de laatste stand die wij kregen, tellen nog niet mee. Laat uw backoffice of proxy alle berichten doorsturen.`,
     model: "Merk en model",
     choose_model: "Kies merk en model",
     serial: "Serienummer",
@@ -504,9 +564,8 @@ export const nl = {
       numbered: "Het serienummer is bewaard.",
     },
     only_address: "Is er alleen een veld voor het adres? Vul dan dit in",
-    mirror: "Heeft uw laadpaal al een andere backoffice?",
     mirror_means:
-      "Laat uw laadpaal dan zoals hij is. Laat die backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Elke laadpaal heeft een eigen adres. Herstart de laadpaal daarna één keer: dan meldt hij merk en model. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
+      "Laat uw laadpaal zoals hij is. Laat uw backoffice, of een programma ertussen (een OCPP-proxy), ons een kopie sturen op dit adres. Een identiteit en een wachtwoord zijn niet nodig. Gebruik dit adres voor deze ene laadpaal. Herstart de laadpaal daarna één keer: dan meldt hij merk en model. Wij laten dit adres maar één keer zien: wie het heeft, kan ons meterstanden sturen.",
     mirror_address: "Adres voor een kopie",
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",

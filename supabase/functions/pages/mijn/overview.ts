@@ -9,6 +9,7 @@ import { ownPage } from "./frame.ts";
 import type { Overview } from "./model.ts";
 import { byQuarter, money, toComeOf } from "./money.ts";
 import { leftOut } from "./months.ts";
+import { nextPayout } from "./next_payout.ts";
 import { progressOf } from "./progress.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
@@ -16,27 +17,30 @@ import { WORDS } from "./words.ts";
 /** Of a CPO's customers: private.signed_accounts finds no more. */
 const MOST = 100;
 
+/** A first name in a heading. */
+const LONGEST = 30;
+
 /** What a person sees first: what they got and may expect, how far they are and who must act, and euro by quarter. */
 export function overviewPage(frame: MijnFrame, overview: Overview, withdrawn: boolean): Html {
   const words = WORDS[frame.locale].overview;
   const { accounts, quarters } = overview;
-  const [first] = (overview.name ?? "").split(" ");
-  const progress = progressOf(frame, overview);
+  const [first = ""] = (overview.name ?? "").split(" ");
+  const { shown, asks } = progressOf(frame, overview);
+  const progress = html`<section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
+${accounts.length === 0 ? empty("charger", words.no_account) : shown}</section>`;
   const plot = quarters.length === 0 ? "" : byQuarter(frame, overview);
-  // what a person must do stands before what they may look at
   return ownPage(frame, "", overview.email, {
-    title: words.title(first || null),
-    body: html`${withdrawn ? doneOf(afterWithdrawal(frame, overview)) : ""}${progress.asks || !plot ? money(frame, overview) : html`<div class="beside">${money(frame, overview)}${plot}</div>`}
+    title: words.title(first.length <= LONGEST ? first || null : null),
+    body: html`${withdrawn ? doneOf(afterWithdrawal(frame, overview)) : ""}
 ${accounts.length < MOST ? "" : html`<p class="panel">${words.most(inNumbers(frame, MOST))}</p>`}
-<div class="beside"><section aria-labelledby="progress"><h2 id="progress">${words.progress}</h2>
-${accounts.length === 0 ? empty("charger", words.no_account) : progress.shown}</section>
-${payments(frame, overview)}</div>
-${progress.asks ? plot : ""}
-${leftOut(frame, overview)}
+<div class="beside">${money(frame, overview, nextPayout(frame, overview))}
+${/* what a person must do stands before what they may look at */ asks ? html`${progress}${plot}` : html`${plot}${progress}`}
+<div>${payments(frame, overview)}
 ${rowList([
   { href: frame.to("/charging"), what: frame.is_signatory ? words.more_months : words.more },
   { href: frame.to("/earnings"), what: words.more_money },
-])}
+])}</div></div>
+${leftOut(frame, overview)}
 ${overview.manages ? doButton(frame, "/portal", {}, words.portal_of(overview.manages)) : ""}`,
   });
 }

@@ -25,9 +25,9 @@ export function tokensPage(frame: MijnFrame, { email, tokens }: Tokens, { typed,
     body: html`${doneOf(typed.get("news") === "revoked" ? words.revoked : undefined)}
 ${shownOnce(words.new_title, words.new_once, secret)}
 <p>${words.what}</p>
-<h2>${words.yours}</h2>
-${tokens.length === 0 ? empty("gear", words.none) : tokens.map((token) => one(frame, token))}
-<h2>${words.create}</h2>
+<div class="beside"><section><h2>${words.yours}</h2>
+${tokens.length === 0 ? empty("gear", words.none) : html`<div class="cards">${tokens.map((token) => one(frame, token))}</div>`}</section>
+<section><h2>${words.create}</h2>
 <form method="post" action="${frame.to("/tokens")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
@@ -51,7 +51,7 @@ ${radios({
   })),
 })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form>`,
+</form></section></div>`,
   });
 }
 

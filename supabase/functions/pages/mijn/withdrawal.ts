@@ -8,7 +8,7 @@ import { codeInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { formToken } from "../kit/sign_in_views.ts";
-import { maskEmail } from "../kit/views.ts";
+import { lastClick, maskEmail } from "../kit/views.ts";
 import { whatIsKept, whatIsLost } from "../kit/withdrawal.ts";
 import { ownPage } from "./frame.ts";
 import type { SignedMandate } from "./model.ts";
@@ -108,7 +108,6 @@ function withdrawalPage(request: MijnRequest, mandate: SignedMandate, error?: st
   const { code, ask_code, withdrawal: words } = frame.words;
   const { email, partner_name, ean_code, code_sent } = mandate;
   const typing = code_sent || error !== undefined;
-  const back = html`<a class="link" href="${frame.to("/mandate")}">${words.back}</a>`;
   return ownPage(frame, "/mandate", email, {
     title: words.title,
     ...(error ? { errors: { code: error } } : {}),
@@ -119,7 +118,7 @@ ${
     ? html`<form method="post" action="${pageOf(request)}" novalidate>
 ${formToken(frame.form_token)}
 ${codeInput({ label: code.label, hint: code.hint(maskEmail(email)), error })}
-<div class="actions"><button class="button second">${words.confirm}</button>${back}</div>
+<div class="actions">${lastClick(words.confirm, frame.to("/mandate"), words.back)}</div>
 </form>`
     : html`<p>${words.why_code}</p>
 <p>${ask_code.to}</p>
@@ -132,7 +131,7 @@ ${
     ? html`<h2>${code.no_code}</h2>
 <p class="quiet">${code.no_code_help}</p>
 <button class="button second">${code.resend}</button>`
-    : html`<div class="actions"><button class="button">${ask_code.send}</button>${back}</div>`
+    : html`<div class="actions">${lastClick(ask_code.send, frame.to("/mandate"), words.back)}</div>`
 }
 </form>`,
   });

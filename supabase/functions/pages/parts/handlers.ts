@@ -11,6 +11,7 @@ import { empty } from "../kit/parts/empty.ts";
 import { figure, figures } from "../kit/parts/figure.ts";
 import { chipLinks, filterBar } from "../kit/parts/filter_bar.ts";
 import { ICONS, icon } from "../kit/parts/icons.ts";
+import { records } from "../kit/parts/records.ts";
 import { rowList } from "../kit/parts/rows.ts";
 import { secretBox } from "../kit/parts/secret.ts";
 import { WORDS } from "./words.ts";
@@ -77,7 +78,25 @@ ${chipLinks(`${words.filter}, ${words[theme as "light"]}`, [
   { href: here, label: words.all, count: "123", on: true },
   { href: here, label: words.states.yours, count: "4", on: false },
 ])}
-${theme === "light" ? filterBar({ action: here, kept: {}, label: words.search, hint: words.search_hint, value: "", submit: words.search, more: { label: words.more, open: false, fields: html`` } }) : ""}
+${theme === "light" ? filterBar({ action: here, kept: {}, label: words.search, hint: words.search_hint, value: "", submit: words.search, chips: { label: words.filter, without: words.without }, chosen: [{ href: here, label: words.states.done, count: "4" }], often: [{ href: here, label: words.states.way, count: "12" }], clear: { href: here, label: words.all }, more: { label: words.more, fields: html`` } }) : ""}
+<h3>${words.records}</h3>
+${records(
+  `${words.records}, ${words[theme as "light"]}`,
+  [
+    { name: words.name },
+    { name: words.state, place: "state" },
+    { name: words.charger, place: "figure" },
+    { name: words.since, place: "date" },
+  ],
+  [
+    [
+      html`<a href="${here}">Sanne de Vries</a>`,
+      chip("done", words.states.done),
+      "Alfen Eve",
+      name.format(new Date(Date.UTC(2026, 2))),
+    ],
+  ],
+)}
 <h3>${words.chart}</h3>
 ${chart({
   title: `${words.chart_title}, ${words[theme as "light"]}`,

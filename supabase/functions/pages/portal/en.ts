@@ -25,6 +25,7 @@ export const en: PortalWords = {
     "/payouts": "Payouts",
     "/settings": "Settings",
   },
+  filters: { label: "Filters", without: "remove this filter", clear: "Clear all" },
   range: (from, to, all) => `${from} to ${to} of ${all}`,
   signed_in: (email, partner) => `You are signed in as ${email}, for ${ended(partner)}`,
   not_theirs: {
@@ -65,8 +66,20 @@ export const en: PortalWords = {
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
       failing: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} failing`,
       invoices: "We still need details from you for your invoices",
+      grave: "serious",
+      payment_failed: "Our last payment to you failed. Check your account number",
+      payment_again: "Our last payment to you failed. We pay the amount again with the next payout",
       iban_wrong: (count, one) =>
-        `${count} ${one ? "customer has an account number that is wrong. We cannot pay it" : "customers have an account number that is wrong. We cannot pay them"}. You find them in GET /v1/accounts, by iban_checksum_ok`,
+        `${count} ${one ? "customer has an account number that is wrong. We cannot pay it" : "customers have an account number that is wrong. We cannot pay them"}`,
+      months_rejected: (count, one) =>
+        `A month of ${count} ${one ? "customer" : "customers"} from your software was rejected. Deliver it again`,
+      unsigned: (count, one) =>
+        `The mandate of ${count} ${one ? "customer" : "customers"} from your software waits for a signature`,
+      account_ean: (count, one) =>
+        `The connection (EAN) of ${count} ${one ? "customer" : "customers"} from your software is not validated`,
+      of_client: (client, what) => `${client}: ${what}`,
+      parked: (count, one) =>
+        `${count} ${one ? "charging session waits" : "charging sessions wait"} for a charger that we do not know`,
       no_account: "We have no account to pay you on yet",
       cap: (left, cap) => `You can sign up ${left} more customers of the ${cap} in these 30 days`,
       newest_drafts: (count) => `Counted among your newest ${count} sign-ups.`,
@@ -77,9 +90,9 @@ export const en: PortalWords = {
       invited: "invited",
       claimed: "started",
       signed: "signed",
-      active: "active",
       of: (share) => `${share}% of those invited`,
-      all_customers: (count, one) => `with a mandate in force; ${count} ${one ? "customer" : "customers"} in all`,
+      customers: (count, one, active) =>
+        `${count} ${one ? "customer" : "customers"} in all, ${active} with a mandate in force`,
     },
     quarters: {
       title: "What you earned",
@@ -123,6 +136,7 @@ export const en: PortalWords = {
     no_months: "We know of no charging session of your current customers yet.",
     table: "Charged by month",
     month: "Month",
+    all_months: "Together",
     kwh: "kWh",
     active: "Who charged",
   },

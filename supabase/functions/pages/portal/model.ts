@@ -34,6 +34,9 @@ export const InvoicesNeed = z
 /** As private.webhooks_counted. */
 const WebhookCounts = z.object({ enabled: z.number(), disabled: z.number(), failing: z.number() });
 
+/** at_least: there are more than are counted. */
+const Won = z.object({ customers: z.number(), at_least: z.boolean() });
+
 /** What a partner should look at, of its newest drafts and customers; `all` where there are no more. */
 const Attention = z.object({
   drafts: z.object({
@@ -53,13 +56,23 @@ const Attention = z.object({
       without_mid: z.number(),
       mail: z.number(),
       rejected: z.number(),
+      /** Of these and the next two: accounts of its CPO clients. */
+      unsigned: z.number(),
+      ean: z.number(),
+      months_rejected: Won,
     })
     .nullable(),
   webhooks: WebhookCounts,
+  /** What its CPO clients need; parked counts up to 1,001 charging sessions. */
+  clients: z.array(
+    z.object({ id: z.string(), name: z.string(), failing: z.number(), disabled: z.number(), parked: z.number() }),
+  ),
   account_missing: z.boolean(),
-  /** Accounts of its CPO clients whose IBAN has wrong check digits. */
+  /** Why the last payment to the partner failed; null where it did not. */
+  payment_failed: z.object({ reason: z.string(), effect: z.enum(["account", "holder", "none"]) }).nullable(),
+  /** Accounts of its CPO clients whose IBAN has wrong check digits; up to 1,001. */
   iban_wrong: z.number(),
-  /** Accounts of its CPO clients whom mail does not reach. */
+  /** Accounts of its CPO clients whom mail does not reach; up to 1,001. */
   mail_failed: z.number(),
   invoices_need: InvoicesNeed,
   /** Customers that may be signed up in 30 days, and how many of them still. */
@@ -67,9 +80,6 @@ const Attention = z.object({
   cap_left: z.number(),
 });
 export type Attention = z.output<typeof Attention>;
-
-/** at_least: the partner brought more people than are counted. */
-const Won = z.object({ customers: z.number(), at_least: z.boolean() });
 
 const Start = z.object({
   who: Who,
@@ -138,7 +148,13 @@ export type Log = z.output<typeof Log>;
 const Branding = z.object({ who: Who, branding: BrandingFields, brand: Brand });
 export type Branding = z.output<typeof Branding>;
 
-const Webhooks = z.object({ who: Who, signed_in_recently: z.boolean(), webhooks: z.array(Webhook) });
+const Webhooks = z.object({
+  who: Who,
+  signed_in_recently: z.boolean(),
+  webhooks: z.array(Webhook),
+  /** Its CPO clients, which have webhooks of their own. */
+  clients: z.array(z.object({ id: z.string(), name: z.string(), webhooks: WebhookCounts })),
+});
 export type Webhooks = z.output<typeof Webhooks>;
 
 const OneWebhook = z.object({
@@ -179,6 +195,8 @@ const OneClient = z.object({
   signed_in_recently: z.boolean(),
   client: Client,
   webhooks: z.array(Webhook.extend({ attempts: z.array(WebhookAttempt) })),
+  /** The names of chargers that its parked sessions wait for. */
+  parked: z.array(z.object({ kind: z.string(), value: z.string(), sessions: z.number() })),
   accounts: z.array(
     z.object({
       account_id: z.string(),

@@ -24,6 +24,7 @@ export const nl = {
     "/payouts": "Uitbetalingen",
     "/settings": "Instellingen",
   },
+  filters: { label: "Filters", without: "haal dit filter weg", clear: "Wis alles" },
   range: (from: string, to: string, all: string) => `${from} tot en met ${to} van ${all}`,
   signed_in: (email: string, partner: string) => `U bent ingelogd als ${email}, voor ${ended(partner)}`,
   not_theirs: {
@@ -72,8 +73,22 @@ export const nl = {
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
       invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",
+      grave: "ernstig",
+      payment_failed: "Onze laatste betaling aan u is mislukt. Controleer uw rekeningnummer",
+      payment_again:
+        "Onze laatste betaling aan u is mislukt. Wij betalen het bedrag opnieuw, bij de volgende uitbetaling",
       iban_wrong: (count: string, one: boolean) =>
-        `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen. U ziet ze in GET /v1/accounts, bij iban_checksum_ok`,
+        `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen`,
+      months_rejected: (count: string, one: boolean) =>
+        `Van ${count} ${one ? "klant" : "klanten"} uit uw software is een maand afgewezen. Lever die opnieuw`,
+      unsigned: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software wacht de machtiging op een handtekening`,
+      account_ean: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software is de aansluiting (EAN) niet gevalideerd`,
+      /** Of an API client, by its name. */
+      of_client: (client: string, what: string) => `${client}: ${what}`,
+      parked: (count: string, one: boolean) =>
+        `${count} ${one ? "laadbeurt wacht" : "laadbeurten wachten"} op een laadpaal die wij niet kennen`,
       no_account: "Er is nog geen rekening waarop wij u kunnen betalen",
       cap: (left: string, cap: string) => `U kunt in deze 30 dagen nog ${left} van ${cap} klanten aanmelden`,
       newest_drafts: (count: string) => `Geteld onder uw nieuwste ${count} aanmeldingen.`,
@@ -84,10 +99,9 @@ export const nl = {
       invited: "uitgenodigd",
       claimed: "begonnen",
       signed: "getekend",
-      active: "actief",
       of: (share: string) => `${share}% van wie is uitgenodigd`,
-      all_customers: (count: string, one: boolean) =>
-        `met een machtiging die geldt; ${count} ${one ? "klant" : "klanten"} in totaal`,
+      customers: (count: string, one: boolean, active: string) =>
+        `${count} ${one ? "klant" : "klanten"} in totaal, ${active} met een machtiging die geldt`,
     },
     quarters: {
       title: "Uw verdiensten",
@@ -132,6 +146,7 @@ export const nl = {
     no_months: "Wij weten nog van geen laadbeurt van uw huidige klanten.",
     table: "Geladen per maand",
     month: "Maand",
+    all_months: "Samen",
     kwh: "kWh",
     active: "Klanten die laadden",
   },

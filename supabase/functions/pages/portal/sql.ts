@@ -16,6 +16,7 @@ export const PORTAL_SQL = [
   "invite_drafts_again",
   "withdraw_drafts",
   "read_portal_payouts",
+  "read_portal_settlements",
   "read_invoice",
   "read_portal_settings",
   "read_portal_log",

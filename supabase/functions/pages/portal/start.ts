@@ -12,6 +12,7 @@ import { figure, figures as tiles } from "../kit/parts/figure.ts";
 import { chipLinks } from "../kit/parts/filter_bar.ts";
 import { rowList } from "../kit/parts/rows.ts";
 import { chartOfMonths, doButton, inNumbers, table } from "../kit/signed_in_views.ts";
+import type { DraftQuery } from "./drafts/query.ts";
 import { portalPage } from "./frame.ts";
 import type { Attention, Figures, Month, Start } from "./model.ts";
 import type { Payout } from "./payouts/model.ts";
@@ -169,33 +170,28 @@ function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_las
   };
 }
 
-/** From everybody who was signed up to those who signed and whose mandate holds, each step with its share of the first. */
+/** From everybody who was signed up to those who signed: each step with its share of the first, and a way to who came so far. */
 function funnel(frame: PortalFrame, { drafts, customers_total, customers_active }: Figures): Html {
   const words = WORDS[frame.locale].start;
-  const all = Object.values(drafts).reduce((sum, count) => sum + count, 0);
+  const count = (value: number) => inNumbers(frame, value);
+  const all = Object.values(drafts).reduce((sum, each) => sum + each, 0);
   if (all + customers_total === 0)
     return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
 ${empty("person", WORDS[frame.locale].drafts.none, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] })}</section>`;
-  const most = Math.max(all, customers_active, 1);
-  const step = (id: "invited" | "claimed" | "signed" | "active", count: number, page: string, query = {}) => {
-    const of =
-      all === 0 || id === "invited" || id === "active" ? "" : words.funnel.of(inNumbers(frame, (count / all) * 100));
-    const small =
-      id === "active" ? words.funnel.all_customers(inNumbers(frame, customers_total), customers_total === 1) : of;
-    return html`<li><span><strong>${inNumbers(frame, count)}</strong> <a href="${frame.to(page, query)}">${words.funnel[id]}</a></span>
-<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round((count / most) * 1000) / 10}" height="1"/></svg>${small ? html`<small>${small}</small>` : ""}</li>`;
+  const step = (id: "invited" | "claimed" | "signed", came: number, query: DraftQuery = {}) => {
+    const share = (came / all) * 100;
+    return html`<li><span><strong>${count(came)}</strong> <a href="${frame.to("/drafts", query)}">${words.funnel[id]}</a></span>
+<svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${Math.round(share * 10) / 10}" height="1"/></svg><small>${words.funnel.of(count(share))}</small></li>`;
   };
   return html`<section aria-labelledby="funnel"><h2 id="funnel">${words.funnel.title}</h2>
-<ol class="funnel">
 ${
   all === 0
     ? ""
-    : html`${step("invited", all, "/drafts")}
-${step("claimed", drafts.claimed + drafts.active, "/drafts", { status: "claimed" })}
-${step("signed", drafts.active, "/drafts", { status: "active" })}`
+    : html`<ol class="funnel">${step("invited", all)}
+${step("claimed", drafts.claimed + drafts.active, { status: "begun" })}
+${step("signed", drafts.active, { status: "active" })}</ol>`
 }
-${step("active", customers_active, "/customers", { active: "yes" })}
-</ol></section>`;
+<p><a class="link" href="${frame.to("/customers")}">${words.funnel.customers(count(customers_total), customers_total === 1, count(customers_active))}</a></p></section>`;
 }
 
 /** Quarters that are shown: two years. */
@@ -242,7 +238,7 @@ function allFigures(frame: PortalFrame, figures: Figures, { year, today }: Perio
     return figures.months.find((known) => known.month === month) ?? none;
   });
   return html`<section aria-labelledby="by-month"><h2 id="by-month">${words.months_of(shown)}</h2>
-${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months) : byMonth(frame, months)}</section>
+${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months, { href: frame.to("/uploads"), label: WORDS[frame.locale].menu["/uploads"] }) : byMonth(frame, months)}</section>
 <section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
 ${tiles([
   { name: words.total, value: `${count(figures.kwh_total)} kWh` },
@@ -252,16 +248,47 @@ ${tiles([
 <p class="quiet">${words.as_of(longMoment(figures.as_of, frame.words))}</p></section>`;
 }
 
+/** Up to how many the attention list counts. */
+const COUNTED = 1000;
+
 /** Each thing with where it is dealt with; that there is nothing is said too. */
 function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boolean): Html {
   const words = WORDS[frame.locale].start;
-  const { drafts, customers, webhooks, invoices_need } = attention;
+  const { drafts, customers, webhooks, clients, payment_failed, invoices_need } = attention;
   const count = (value: number) => inNumbers(frame, value);
   // the accounts of its clients are in the list too, and counted on their own
   const brought = has_accounts ? { by: "brought" } : {};
-  const counted = (value: number, text: (count: string, one: boolean) => string, page: string, query = {}) =>
-    value === 0 ? [] : [{ text: text(count(value), value === 1), href: frame.to(page, query) }];
-  const lines = [
+  const grave = chip("stopped", words.attention.grave);
+  const counted = (
+    value: number,
+    text: (count: string, one: boolean) => string,
+    page: string,
+    query = {},
+    { at_least = value > COUNTED, ...more }: { at_least?: boolean; chip?: Html } = {},
+  ) => {
+    if (value === 0) return [];
+    const all = at_least ? words.period.at_least(count(Math.min(value, COUNTED))) : count(value);
+    return [{ text: text(all, value === 1), href: frame.to(page, query), ...more }];
+  };
+  const lines: { text: string; href: string; chip?: Html }[] = [
+    // what keeps money back stands first
+    ...(payment_failed
+      ? [
+          {
+            text: payment_failed.effect === "none" ? words.attention.payment_again : words.attention.payment_failed,
+            href: frame.to(payment_failed.effect === "none" ? "/payouts" : "/settings/account"),
+            chip: grave,
+          },
+        ]
+      : []),
+    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/customers", { needs: "iban" }, { chip: grave }),
+    ...counted(
+      customers?.months_rejected.customers ?? 0,
+      words.attention.months_rejected,
+      "/customers",
+      { needs: "months" },
+      { at_least: customers?.months_rejected.at_least ?? false, chip: grave },
+    ),
     ...counted(drafts.conflict, words.attention.conflict, "/drafts", { needs: "conflict" }),
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
     ...counted(drafts.ean, words.attention.ean, "/drafts", { needs: "ean" }),
@@ -278,7 +305,20 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     }),
     ...counted(webhooks.disabled, words.attention.disabled, "/settings/webhooks"),
     ...counted(webhooks.failing, words.attention.failing, "/settings/webhooks"),
-    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/payouts"),
+    ...clients.flatMap(({ id, name, disabled, failing, parked }) => {
+      const page = `/settings/clients/${id}`;
+      const { of_client } = words.attention;
+      return [
+        ...counted(disabled, (all, one) => of_client(name, words.attention.disabled(all, one)), page),
+        ...counted(failing, (all, one) => of_client(name, words.attention.failing(all, one)), page),
+        ...counted(parked, (all, one) => of_client(name, words.attention.parked(all, one)), page).map((line) => ({
+          ...line,
+          href: `${line.href}#parked`,
+        })),
+      ];
+    }),
+    ...counted(customers?.unsigned ?? 0, words.attention.unsigned, "/customers", { needs: "signature" }),
+    ...counted(customers?.ean ?? 0, words.attention.account_ean, "/customers", { needs: "ean" }),
     ...counted(attention.mail_failed, words.attention.account_mail, "/customers", { by: "api", mail: "failed" }),
     ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
     ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
@@ -291,7 +331,7 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     ...(customers === null || customers.all ? [] : [words.attention.newest_customers(count(customers.examined))]),
   ];
   return html`<section aria-labelledby="attention"><h2 id="attention">${words.attention.title}</h2>
-${lines.length === 0 ? (customers ? html`<p>${chip("done", words.attention.nothing)}</p>` : html`<p class="quiet">${words.counting}</p>`) : rowList(lines.map(({ text, href }) => ({ href, what: text, as: words.attention.look })))}
+${lines.length === 0 ? (customers ? html`<p>${chip("done", words.attention.nothing)}</p>` : html`<p class="quiet">${words.counting}</p>`) : rowList(lines.map(({ text, ...line }) => ({ ...line, what: text, as: words.attention.look })))}
 ${partly.map((line) => html`<p class="quiet">${line}</p>`)}</section>`;
 }
 
@@ -328,5 +368,17 @@ ${table(
       inNumbers(frame, month.ere_credits, 2),
       inNumbers(frame, month.active_customers),
     ]),
+  {
+    total: [
+      words.all_months,
+      inNumbers(frame, total),
+      inNumbers(
+        frame,
+        months.reduce((all, { ere_credits }) => all + ere_credits, 0),
+        2,
+      ),
+      null,
+    ],
+  },
 )}</details>`;
 }

@@ -52,7 +52,8 @@ begin
              'catalog_charger_id.', family.model)
     when family.mid_evidence = 'unknown' then
       format('Whether the %s %s has a MID meter is not established.', family.brand, family.model)
-    when answer.brand is null then 'No brand in the catalog is known by this vendor and model.'
+    when answer.brand is null then 'No brand in the catalog is known by this vendor and model. '
+                                    'Search GET /v1/catalog/chargers, or ask the operator to add it.'
     when json_array_length(answer.suggestions) = 0 then
       format('No %s model is known by this name, and none with a MID meter is in the catalog.', answer.brand)
     else format('No %s model is known by this name. If it is one of the suggestions, choose it by its '

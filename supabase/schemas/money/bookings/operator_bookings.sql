@@ -1,6 +1,6 @@
 -- The operator on bookings: preview, open, submit, withdraw, list.
 
--- The first day of a quarter written 2026-Q2; its year must have a factor.
+-- The first day of a quarter written 2026-Q2 that has begun; its year must have a factor.
 create function private.read_quarter(value text) returns date
 language plpgsql
 as $$
@@ -11,6 +11,7 @@ begin
     quarter := make_date(left(value, 4)::int, right(value, 1)::int * 3 - 2, 1);
   end if;
   perform private.refuse_if('invalid_quarter', quarter is null or quarter < private.first_delivery_month());
+  perform private.refuse_if('quarter_not_begun', quarter > private.today(), json_build_object('quarter', value));
   perform private.refuse_if('factor_missing',
                             not exists (select from core.ere_factors f
                                         where f.delivery_year = extract(year from quarter)),
@@ -28,6 +29,15 @@ as $$
           or private.quarter_name(b.quarter) = named)
 $$;
 
+-- Refuses a booking that there is not; a quarter that has not begun, or cannot be, in the words of read_quarter.
+create function private.refuse_booking(named text) returns void
+language plpgsql
+as $$
+begin
+  perform private.read_quarter(named) where named ~ '^20[0-9]{2}-Q[1-4]$';
+  perform private.refuse('booking_not_found', json_build_object('booking', named));
+end $$;
+
 -- The one booking that {booking, partner?} names by its id, or by a run or quarter that has one; locked. Its partner
 -- becomes the tenant.
 create function private.booking_named(input jsonb) returns core.bookings
@@ -40,7 +50,7 @@ declare
      where b.status <> 'withdrawn' or b.id = private.as_uuid(named));
 begin
   perform private.act_as_operator(input);
-  perform private.refuse_if('booking_not_found', cardinality(candidates) = 0, json_build_object('booking', named));
+  perform private.refuse_booking(named) where cardinality(candidates) = 0;
   perform private.refuse_if('booking_ambiguous', cardinality(candidates) > 1,
                             json_build_object('booking', named, 'partner', input -> 'partner'));
   perform private.set_tenant((candidates[1]).partner_id);
@@ -90,11 +100,8 @@ as $$
 declare
   partner constant uuid := private.chosen_partner(input);
 begin
-  perform private.refuse_if('booking_not_found',
-                            input ? 'booking' and not exists (select
-                                                              from private.bookings_named(input ->> 'booking',
-                                                              partner)),
-    json_build_object('booking', input ->> 'booking'));
+  perform private.refuse_booking(input ->> 'booking')
+    where input ? 'booking' and not exists (select from private.bookings_named(input ->> 'booking', partner));
   return (
     select json_build_object('bookings', coalesce(json_agg(private.booking_row(b) order by b.quarter desc, p.slug,
                                                            b.number desc), '[]'))
@@ -120,8 +127,6 @@ declare
 begin
   perform private.act_as_operator(input);
   wanted := private.read_quarter(input ->> 'quarter');
-  perform private.refuse_if('quarter_not_begun', wanted > private.today(),
-                            json_build_object('quarter', input ->> 'quarter'));
   -- whoever has something that could be booked, and whoever has a booking open already
   chosen := array(
     select p.id from core.partners p

@@ -158,10 +158,6 @@ declare
   unpayable json;
   payable boolean;
 begin
-  -- names of quarters sort as their days do
-  perform private.refuse_if('quarter_not_begun', named ~ '^20[0-9]{2}-Q[1-4]$'
-                            and named > private.quarter_name(private.quarter_of(private.today())),
-    json_build_object('quarter', named));
   wanted := private.read_quarter(named);
   spent := private.spent_bookings();
   begun := array(

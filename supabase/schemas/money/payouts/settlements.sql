@@ -1,5 +1,10 @@
 -- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
 
+-- How far a payment is, as those read it who are paid: released to the bank is approved.
+create function private.payment_status(line text, batch text) returns text
+language sql immutable
+return case when line = 'pending' and batch <> 'prepared' then 'approved' else line end;
+
 create function private.settlements(partner uuid, client uuid, query jsonb)
 returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text,
                payment_reference text,
@@ -15,7 +20,7 @@ begin
   -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
     select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
-           case when l.status = 'pending' and b.status <> 'prepared' then 'approved' else l.status end as status
+           private.payment_status(l.status, b.status) as status
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
      where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
@@ -26,7 +31,8 @@ begin
     return query
     select p.id, a.id, a.cpo_external_ref, p.amount, line.status, line.reference, line.prepared_at, line.paid_at
       from core.payout_parts p
-      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+      join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+          and (client is null or a.client_id = client)
      where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
        and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref')
      order by p.id limit wanted offset skipped;
@@ -38,7 +44,8 @@ begin
     elsif skipped > 0 then
       select count(*) into parts
         from core.payout_parts p
-        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id and a.client_id = client
+        join core.accounts a on a.partner_id = p.partner_id and a.id = p.payee_id
+            and (client is null or a.client_id = client)
        where p.partner_id = partner and p.line_id = line.id and p.ledger_partner_id = partner and p.kind = 'customer'
          and (query ->> 'cpo_external_ref' is null or a.cpo_external_ref = query ->> 'cpo_external_ref');
       skipped := skipped - parts;
@@ -46,7 +53,8 @@ begin
   end loop;
 end $$;
 comment on function private.settlements(uuid, uuid, jsonb) is
-  'The parts of payments to a partner for a client''s accounts, newest payment first, one more than the limit. '
+  'The parts of payments to a partner for the accounts of a client, or of all its clients if that is null, newest '
+  'payment first, one more than the limit. '
   'Definer, because the payment is the partner''s and its batch the service''s own.';
 
 create function api.list_settlements(caller jsonb, query jsonb) returns json

@@ -164,7 +164,8 @@ language sql security definer
 as $$ select private.act_on_webhooks(caller); select private.replay_webhook(private.own_webhook(input ->> 'webhook_id'),
                                                                             input); $$;
 comment on function api.replay_webhook(jsonb, jsonb) is
-  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed} to {ok, from, to, events}.';
+  'POST /partner/webhooks/{webhook_id}/replay and /v1/…: {webhook_id, from, to | failed, types} to {ok, from, to, '
+  'events}.';
 
 create function api.ping_webhook(caller jsonb, input jsonb) returns json
 language sql security definer

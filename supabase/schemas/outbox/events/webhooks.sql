@@ -192,7 +192,7 @@ begin
 end $$;
 
 -- Sends events again, in their order: {from, to?}, each a cursor, an event or a moment; or {failed: true}, those given
--- up.
+-- up. types chooses among them.
 create function private.replay_webhook(endpoint core.webhook_endpoints, input jsonb) returns json
 language plpgsql
 as $$
@@ -200,11 +200,16 @@ declare
   since bigint;
   until bigint;
   again int;
+  -- null: all that it gets
+  wanted constant text[] := (select array_agg(t) from jsonb_array_elements_text(nullif(input -> 'types', 'null')) t);
 begin
   perform private.refuse_if('endpoint_disabled', endpoint.status <> 'enabled');
   if (input ->> 'failed')::boolean then
     update core.webhook_retries r set attempts = 0, next_attempt_at = private.now()
-     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null;
+     where r.partner_id = endpoint.partner_id and r.endpoint_id = endpoint.id and r.next_attempt_at is null
+       and (wanted is null or exists (
+              select from core.events e
+               where e.partner_id = r.partner_id and e.id = r.event_id and e.type = any (wanted)));
     get diagnostics again = row_count;
     perform private.audit('webhook.replayed', endpoint.id);
     return json_build_object('ok', true, 'from', null, 'to', null, 'events', again);
@@ -217,7 +222,8 @@ begin
     from core.events e
    where e.partner_id = endpoint.partner_id and e.owner_id = endpoint.owner_id and e.sequence > since
        and e.sequence <= until
-     and (endpoint.types is null or e.type = any (endpoint.types)) and private.is_shown(e, not endpoint.pseudonymous)
+     and (endpoint.types is null or e.type = any (endpoint.types)) and (wanted is null or e.type = any (wanted))
+     and private.is_shown(e, not endpoint.pseudonymous)
   on conflict on constraint webhook_retries_pkey do update set attempts = 0, next_attempt_at = excluded.next_attempt_at;
   get diagnostics again = row_count;
   perform private.audit('webhook.replayed', endpoint.id, jsonb_build_object('from', since + 1, 'to', until));

@@ -60,7 +60,8 @@ begin
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
              h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0) as charger_count,
-             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed
+             disclosing and k.source in ('partner_upload', 'partner_invite') as is_disclosed,
+             null as ean_validation_status, null::boolean as iban_checksum_ok
         from shown k
         left join core.accounts b on b.partner_id = people_tenant and b.user_id = k.user_id
         left join core.signatories s on s.partner_id = people_tenant and s.account_id = b.id
@@ -78,7 +79,8 @@ begin
              s.mail_failed_reason,
              l.postal_code, l.street, l.house_number, l.house_number_addition, l.city, c.registration_status,
                  c.mandate_status,
-             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true
+             h.brand, h.model, h.connection_type, h.mid_eligible, coalesce(h.charger_count, 0), true,
+             c.ean_validation_status, a.iban_checksum_ok
         from core.accounts a
         left join core.signatories s on s.partner_id = a.partner_id and s.account_id = a.id
         left join core.connection_mandates c on c.partner_id = a.partner_id and c.account_id = a.id
@@ -108,6 +110,15 @@ begin
                                           when 'without' then k.charger_count = 0
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
+         and (looks_for ->> 'needs' is null or k.source = 'cpo_api' and case looks_for ->> 'needs'
+                when 'signature' then k.mandate_status in ('pending', 'expired')
+                when 'ean' then k.mandate_status is not null and not private.is_validated(k.ean_validation_status)
+                when 'iban' then not k.iban_checksum_ok
+                when 'months' then exists (
+                  select from core.connections n
+                    join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
+                        and d.status = 'rejected'
+                   where n.partner_id = partner.id and n.account_id = k.user_id and n.status = 'active') end)
          and (looks_for ->> 'text' is null or k.source = 'cpo_api'
               or k.is_disclosed and private.search_words(k.full_name, k.email, private.phone_end(k.phone)) @@ words
               or disclosing and starts_with(lower(k.external_ref), lower(looks_for ->> 'text')))
@@ -143,8 +154,8 @@ end $$;
 comment on function private.customer_page(core.partners, boolean, jsonb) is
   'A stretch of the people a partner brought, {after, until, key} to [customer, …]: after one border, up to the other, '
   'included. Or {ids, for, limit, key}: the first that match {text, city, is_active, source, charger, registration, '
-  'mail} of these people and accounts of its clients, to {found, customers}; found counts all that match. An account '
-  'has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
+  'mail, needs} of these people and accounts of its clients, to {found, customers}; found counts all that match. An '
+  'account has the source cpo_api, and its id as customer_ref. Definer, because people own what they '
   'have in the people''s tenant. Only this function crosses over, and it names only people whom the '
   'partner itself uploaded or invited.';
 

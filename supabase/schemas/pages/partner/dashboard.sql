@@ -249,29 +249,46 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot.
+-- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
+-- of the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
-  with counted as (
-    select to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
-      from json_to_recordset(private.count_dashboard(tenant) -> 'months') as m (month text, kwh numeric,
-          ere_credits numeric)
-  ), delivered as (
-    select d.period, round(sum(d.total_kwh), 2) as kwh,
-        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+  with kind as (
+    select k.of_clients, k.name from (values (false, 'customers'), (true, 'accounts')) k (of_clients, name)
+     -- nobody is shown the people's tenant as accounts
+     where not k.of_clients or tenant <> private.people_tenant()
+  ), counted as (
+    select k.of_clients, to_date(m.month, 'YYYY-MM') as period, m.kwh, m.ere_credits
+      from kind k
+     cross join json_to_recordset(private.count_dashboard(tenant, k.of_clients) -> 'months') as m (month text,
+         kwh numeric, ere_credits numeric)
+  ), holder as (
+    select false as of_clients, a.partner_id, a.id, k.attached_month
       from core.attributions k
       join core.accounts a on a.partner_id = private.people_tenant() and a.user_id = k.user_id
-      join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
+     where k.partner_id = tenant
+    union all
+    select true, a.partner_id, a.id, '-infinity' from core.accounts a
+     where a.partner_id = tenant and tenant <> private.people_tenant()
+  ), delivered as (
+    select k.of_clients, d.period, round(sum(d.total_kwh), 2) as kwh,
+        round(coalesce(sum(coalesce(d.accepted_kwh, d.total_kwh) * m.ere_per_kwh), 0), 2) as ere_credits
+      from holder k
+      join core.connections c on c.partner_id = k.partner_id and c.account_id = k.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
           and d.period >= k.attached_month
       left join core.counted_months m on m.partner_id = d.partner_id and m.connection_id = d.connection_id
           and m.period = d.period
-     where k.partner_id = tenant and (d.status = 'staged' or d.locked)
-     group by d.period
+     where d.status = 'staged' or d.locked
+     group by k.of_clients, d.period
   )
-  select 'dashboards show what customers delivered', coalesce(sum(d.kwh), 0), coalesce(sum(c.kwh), 0),
-         count(*) filter (where k.is_wrong), min(to_char(period, '"month "YYYY-MM')) filter (where k.is_wrong)
-    from delivered d full join counted c using (period)
-   cross join lateral (select (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong) k
+  select format('dashboards show what %s delivered', k.name), coalesce(sum(r.expected), 0), coalesce(sum(r.found), 0),
+         count(*) filter (where r.is_wrong), min(to_char(r.period, '"month "YYYY-MM')) filter (where r.is_wrong)
+    from kind k
+    left join (
+      select of_clients, period, d.kwh as expected, c.kwh as found,
+             (d.kwh, d.ere_credits) is distinct from (c.kwh, c.ere_credits) as is_wrong
+        from delivered d full join counted c using (of_clients, period)) r using (of_clients)
+   group by k.of_clients, k.name order by k.of_clients
 $$;

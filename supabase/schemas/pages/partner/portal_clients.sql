@@ -37,6 +37,14 @@ as $$
     'webhooks', private.webhooks_counted(client.id))
 $$;
 
+-- What an account of a client is called: by its client, or by who signs.
+create function private.account_name(account core.accounts) returns text
+language sql stable
+as $$
+  select coalesce(account.display_name, account.company ->> 'name', (
+    select s.full_name from core.signatories s where s.partner_id = account.partner_id and s.account_id = account.id))
+$$;
+
 create function api.read_portal_clients(caller jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -68,7 +76,7 @@ begin
    where a.partner_id = private.partner_id() and a.id = private.as_uuid(query ->> 'after') and a.owner_id = client.id;
   return (
     with page as (
-      select a.*, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
+      select a.*, a as account, row_number() over (order by a.created_at desc, a.id desc) <= size as shown
         from core.accounts a
        where a.partner_id = private.partner_id() and a.owner_id = client.id
          and (last.id is null or (a.created_at, a.id) < (last.created_at, last.id))
@@ -82,12 +90,11 @@ begin
         select coalesce(json_agg(private.webhook_json(e) || jsonb_build_object(
                  'attempts', private.newest_attempts(e, 3)) order by e.created_at, e.id), '[]')
           from core.webhook_endpoints e where e.partner_id = client.partner_id and e.owner_id = client.id),
+      'parked', private.parked_names(client.id, 20),
       'accounts', (
         select coalesce(json_agg(json_build_object(
                  'account_id', p.id, 'reference', p.cpo_external_ref,
-                 'name', coalesce(p.display_name, p.company ->> 'name', (
-                   select s.full_name from core.signatories s
-                    where s.partner_id = p.partner_id and s.account_id = p.id)),
+                 'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
@@ -105,9 +112,9 @@ begin
 end $$;
 comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
-  'accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts. accounts: '
-  '[{account_id, reference, name, created_at, checklist, ere_eligible, latest: {period, total_kwh} | null}]. Send '
-  'after for the next page; null at the end.';
+  'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
+  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, latest: '
+  '{period, total_kwh} | null}]. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -67,6 +67,17 @@ begin
     people := case when cardinality(people) <= most then people end;
     accounts := case when cardinality(accounts) <= most then accounts end;
   end if;
+  -- what an index finds is found among all accounts, if few need it
+  accounts := coalesce(accounts, case
+    when looks_for ->> 'needs' = 'iban' then array(
+      select a.id from core.accounts a
+       where a.partner_id = customer_candidates.partner and not a.iban_checksum_ok limit most + 1)
+    when looks_for ->> 'needs' = 'months' then (
+      select r.accounts from private.accounts_rejected(customer_candidates.partner) r where r.whole)
+    when looks_for ->> 'mail' = 'failed' then array(
+      select s.account_id from core.signatories s
+       where s.partner_id = customer_candidates.partner and s.mail_failed_at is not null limit most + 1) end);
+  accounts := case when cardinality(accounts) <= most then accounts end;
   return array(
     select k.id from (
       (select a.user_id as id, a.created_at from core.attributions a
@@ -91,8 +102,8 @@ begin
      order by k.created_at desc, k.id desc limit size);
 end $$;
 comment on function private.customer_candidates(uuid, jsonb, uuid, int) is
-  'The next customers of a partner, at most size, newest first, to search for {text, month, by}: people that it '
-  'brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
+  'The next customers of a partner, at most size, newest first, to search for {text, month, by, needs, mail}: people '
+  'that it brought, and accounts of its clients. Each kind by its words if few have them, else all. Definer, because '
   'people own what they have in the people''s tenant. It discloses nothing: private.customer_page decides who '
   'is found by what.';
 
@@ -158,24 +169,42 @@ begin
 end $$;
 comment on function api.read_portal_customers(jsonb, jsonb) is
   'A page of a partner''s customers, newest first: {for: {text, city, is_active, source, charger, month, '
-  'registration, by}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
+  'registration, by, needs}, after, limit, key} to {who, counted, kinds, found, searched_all, customers, more_after}, '
   'customers as private.customer_page, counted as private.customers_counted if nothing but by and month is looked for. '
   'by is brought or api; kinds says of which there are any. found counts those '
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, and the newest 24 months with the
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid
+-- and whether the IBAN can be right, its position as GET /v1/ere-positions has it, and the newest 24 months with the
 -- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
-language sql stable
+language plpgsql stable
 as $$
+declare
+  -- a constant: else the positions of all accounts are made, for one
+  years constant int[] := array(select f.delivery_year from core.figures f
+                                 where f.partner_id = portal_account.partner order by f.delivery_year desc);
+begin
+  return (
   select json_build_object(
            'client', json_build_object('id', c.id, 'name', c.name), 'checklist', g.checklist,
+           'connections', (
+             select coalesce(json_agg(json_build_object(
+                      'ean_code', n.ean_code, 'ean_validation_status', n.ean_validation_status) order by n.created_at,
+                      n.id), '[]')
+               from core.connections n
+              where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
+           'payout_handler', g.payout_handler,
+           'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
+                                 where a.partner_id = g.partner_id and a.id = g.account_id),
+           'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
-                      'file', u.file_name, 'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
+                      'file', u.file_name, 'upload_id', v.upload_id,
+                      'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
                       order by d.period desc, d.connection_id), '[]')
                from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
                        from (select n.*, count(*) over () as connections from core.connections n
@@ -187,8 +216,10 @@ as $$
               where d.place <= 24))
     from core.account_gates g
     join private.cpo_clients() c on c.id = g.client_id
-   where g.partner_id = portal_account.partner and g.account_id = portal_account.account
-$$;
+    join private.positions(years) p on p.partner_id = portal_account.partner
+        and p.account_id = portal_account.account
+   where g.partner_id = portal_account.partner and g.account_id = portal_account.account);
+end $$;
 
 create function api.read_portal_customer(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -68,7 +68,7 @@ begin
                                               case when sort = 'until' and a.status = 'invited'
                                                    then (a.draft).expires_at end,
                                               case when sort = 'oldest' then -a.place end, a.place) as number
-        from alike a where query #>> '{for,status}' is null or a.status = query #>> '{for,status}'
+        from alike a where query #> '{for,status}' is null or query #> '{for,status}' ? a.status
     )
     select json_build_object(
       'who', private.portal_who(),
@@ -82,10 +82,10 @@ begin
                            and (d.created_at, d.id) < ((e.draft).created_at, e.id)))));
 end $$;
 comment on function api.read_portal_drafts(jsonb, jsonb) is
-  'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, drafts, '
-  'total, counts, more_after}. needs as private.needs_attention; sort is name, status, city, until or oldest, else the '
-  'newest first. total and counts by status are of what was found among private.drafts_examined(). Send more_after as '
-  'after to search older ones; null is the end.';
+  'A page of a partner''s newest drafts: {for: {text, status, needs, sort, ids}, after, skip, limit} to {who, '
+  'drafts, total, counts, more_after}. needs as private.needs_attention; status is a list of them; sort is name, '
+  'status, city, until or oldest, else the newest first. total and counts by status are of what was found among '
+  'private.drafts_examined(). Send more_after as after to search older ones; null is the end.';
 
 -- Whether a draft's customer may be mailed the invitation again: three times, each a day after the last. mail_limit:
 -- private.mails_that_fit.

@@ -1,4 +1,56 @@
--- What a partner earned, in its portal.
+-- What a partner earned, and what it was paid, in its portal.
+
+create function private.partner_payments(partner uuid, size int) returns json
+language sql stable security definer
+as $$
+  with own as (
+    -- a payment may be for a hundred thousand accounts: only the partner's own parts are read
+    select p.line_id, sum(p.amount) filter (where p.kind = 'partner') as share,
+           sum(p.amount) filter (where p.kind = 'vat') as vat
+      from core.payout_parts p
+     where p.ledger_partner_id = any (array[partner, private.people_tenant()]) and p.payee_id = partner
+         and p.kind in ('partner', 'vat')
+     group by p.line_id
+  )
+  select coalesce(json_agg(json_build_object(
+           'payment_reference', replace(l.id::text, '-', ''), 'status', private.payment_status(l.status, b.status),
+           'created_at', private.iso(b.prepared_at), 'paid_at', private.iso(l.paid_at), 'amount_eur', l.amount,
+           'share_eur', coalesce(o.share, 0), 'vat_eur', coalesce(o.vat, 0),
+           'customers_eur', l.amount - coalesce(o.share, 0) - coalesce(o.vat, 0)) order by l.arrival desc), '[]')
+    from (select * from core.payout_lines l
+           where l.partner_id = partner and l.payee_id = partner and l.status <> 'cancelled'
+           order by l.arrival desc limit size) l
+    join core.payout_batches b on b.id = l.batch_id
+    left join own o on o.line_id = l.id
+$$;
+comment on function private.partner_payments(uuid, int) is
+  'The newest payments to a partner: [{payment_reference, status, created_at, paid_at, amount_eur, share_eur, vat_eur, '
+  'customers_eur}]. customers_eur is what GET /v1/settlements lists by customer. Definer, because a batch is the '
+  'service''s own.';
+
+create function api.read_portal_settlements(caller jsonb, query jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return (
+    with page as (
+      select * from private.settlements(private.partner_id(), null, query) with ordinality
+    )
+    select json_build_object(
+      'who', private.portal_who(),
+      'settlements', (select coalesce(json_agg(json_build_object(
+           'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
+           'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
+           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
+         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
+        where p.ordinality <= (query ->> 'limit')::int),
+      'has_more', (select count(*) from page) > (query ->> 'limit')::int));
+end $$;
+comment on function api.read_portal_settlements(jsonb, jsonb) is
+  'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
+  '{who, settlements, has_more}, each settlement with the name of the customer.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -9,6 +61,7 @@ begin
     select json_build_object(
       'who', private.portal_who(),
       'payouts', private.partner_payouts(p.id),
+      'payments', private.partner_payments(p.id, 20),
       'invoices', private.partner_invoices(),
       'fee_pct', p.default_fee_pct,
       'share_pct', p.partner_share_pct,
@@ -19,5 +72,6 @@ begin
       from core.partners p where p.id = private.partner_id());
 end $$;
 comment on function api.read_portal_payouts(jsonb) is
-  'What a partner earned: {who, payouts, invoices, fee_pct, share_pct, iban_last4, iban_held_until, invoices_need}, '
-  'payouts as GET /partner/payouts, invoices as GET /partner/invoices, invoices_need as private.why_no_invoice.';
+  'What a partner earned: {who, payouts, payments, invoices, fee_pct, share_pct, iban_last4, iban_held_until, '
+  'invoices_need}, payouts as GET /partner/payouts, payments as private.partner_payments, invoices as GET '
+  '/partner/invoices, invoices_need as private.why_no_invoice.';

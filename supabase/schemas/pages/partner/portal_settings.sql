@@ -117,11 +117,15 @@ begin
   return json_build_object(
     'who', private.portal_who(),
     'signed_in_recently', private.signed_in_recently(),
-    'webhooks', private.own_webhooks());
+    'webhooks', private.own_webhooks(),
+    'clients', (select coalesce(json_agg(json_build_object(
+                         'id', c.id, 'name', c.name, 'webhooks', private.webhooks_counted(c.id)) order by c.created_at,
+                         c.id), '[]')
+                  from private.cpo_clients() c where c.disabled_at is null));
 end $$;
 comment on function api.read_portal_webhooks(jsonb) is
-  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks}, the oldest '
-  'first.';
+  'Where the events of a partner are sent, as its pages show it: {who, signed_in_recently, webhooks, clients: [{id, '
+  'name, webhooks}]}, the oldest first. clients have webhooks of their own, as private.webhooks_counted.';
 
 create function api.read_portal_webhook(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer

@@ -23,6 +23,26 @@ as $$
                d.id desc limit private.drafts_examined()) d
 $$;
 
+-- Accounts of a partner's clients with a month that the register rejected and nobody delivered again. whole is false
+-- where 3,000 months are not all of them.
+create function private.accounts_rejected(partner uuid, out accounts uuid[], out whole boolean)
+language sql stable
+as $$
+  with found as (
+    select r.connection_id
+      from core.credits c
+      join core.booking_rows r on r.partner_id = c.partner_id and r.id = c.row_id
+      join core.delivered_months d on d.partner_id = r.partner_id and d.connection_id = r.connection_id
+          and d.period = r.period and d.status = 'rejected'
+     where c.partner_id = accounts_rejected.partner and c.accepted_kwh = 0 and c.reversed_at is null
+     limit 3000
+  )
+  select array(select distinct n.account_id from found f
+                 join core.connections n on n.partner_id = accounts_rejected.partner and n.id = f.connection_id
+                     and n.status = 'active'),
+         (select count(*) < 3000 from found)
+$$;
+
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language plpgsql stable security definer
 as $$
@@ -48,6 +68,9 @@ begin
            or n.is_account and exists (
            select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
               and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
+         count(*) filter (where c.mandate_status in ('pending', 'expired')) as unsigned,
+         count(*) filter (where c.mandate_status is not null
+                          and not private.is_validated(c.ean_validation_status)) as ean,
          count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
@@ -60,11 +83,18 @@ begin
       union all
       select h.id, h.mid_eligible, h.created_at from core.chargers h
        where n.is_account and h.partner_id = partner.id and h.account_id = n.id and h.status = 'active'
-      order by created_at desc, id limit 1) h on true;
+      order by created_at desc, id limit 1) h on true
+    -- the connection that the list shows
+    left join lateral (
+      select m.mandate_status, m.ean_validation_status from core.connection_mandates m
+       where n.is_account and m.partner_id = partner.id and m.account_id = n.id and m.status = 'active'
+       order by m.mandate_status = 'signed' desc, m.created_at, m.connection_id limit 1) c on true;
   return json_build_object(
     'examined', needs.examined, 'all', needs.examined < private.customers_examined(),
     'without_charger', needs.without_charger, 'without_mid', needs.without_mid,
-    'mail', needs.mail,
+    'mail', needs.mail, 'unsigned', needs.unsigned, 'ean', needs.ean,
+    'months_rejected', (select json_build_object('customers', cardinality(r.accounts), 'at_least', not r.whole)
+                          from private.accounts_rejected(partner.id) r),
     -- of several connections the list shows one
     'rejected', case when needs.rejected = '{}' then 0
                      else json_array_length(private.customer_page(partner, disclosing, jsonb_build_object(
@@ -72,9 +102,10 @@ begin
 end $$;
 comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
-  'without_mid, mail, rejected}. Accounts of its clients are among them. all: there are no others. mail leaves the '
-  'accounts out, because an index counts them. Definer, because people own what they have in the people''s tenant. '
-  'It discloses counts.';
+  'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
+  'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
+  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -94,6 +125,17 @@ comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
 
+-- Whether the last payment to a partner failed: the reason of the bank and what it bars, null if it did not fail.
+create function private.payment_failed(partner uuid) returns json
+language sql stable
+as $$
+  select case when l.status = 'failed' and l.released_at is null
+              then json_build_object('reason', l.failed_reason, 'effect', l.failed_effect) end
+    from core.payout_lines l
+   where l.partner_id = payment_failed.partner and l.payee_id = payment_failed.partner and l.status <> 'cancelled'
+   order by l.arrival desc limit 1
+$$;
+
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
@@ -105,6 +147,26 @@ $$;
 comment on function private.partner_coming(uuid) is
   'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
   'what people own is in the people''s tenant.';
+
+-- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
+-- are charging sessions that wait for their charger, up to 1,001.
+create function private.clients_in_need() returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name, 'failing', w.failing,
+                                             'disabled', w.disabled, 'parked', p.parked) order by c.created_at, c.id),
+                  '[]')
+    from private.cpo_clients() c
+   cross join lateral (
+     select count(*) filter (where e.status = 'disabled') as disabled,
+            count(*) filter (where e.status = 'enabled' and e.failing_since is not null) as failing
+       from core.webhook_endpoints e where e.partner_id = c.partner_id and e.owner_id = c.id) w
+   cross join lateral (
+     select count(*) as parked
+       from (select from core.parked_charging g
+              where g.partner_id = c.partner_id and g.owner_id = c.id limit 1001) g) p
+   where c.disabled_at is null and w.failing + w.disabled + p.parked > 0
+$$;
 
 create function api.show_portal_start(caller jsonb, query jsonb) returns json
 language plpgsql security definer
@@ -143,9 +205,12 @@ begin
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
-      'iban_wrong', (select count(*) from core.accounts a where a.partner_id = partner.id and not a.iban_checksum_ok),
-      'mail_failed', (select count(*) from core.signatories s where s.partner_id = partner.id
-                      and s.mail_failed_at is not null),
+      'payment_failed', private.payment_failed(partner.id),
+      'clients', private.clients_in_need(),
+      'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
+                                            and not a.iban_checksum_ok limit 1001) a),
+      'mail_failed', (select count(*) from (select from core.signatories s where s.partner_id = partner.id
+                                             and s.mail_failed_at is not null limit 1001) s),
       'invoices_need', private.why_no_invoice(partner),
       'cap', private.draft_cap(),
       'cap_left', greatest(private.draft_cap() - private.drafts_made(), 0)));
@@ -157,6 +222,7 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. iban_wrong: '
-  'the accounts of its CPO clients that cannot be paid, because the checksum of their IBAN is wrong. '
-  'mail_failed: those of them whom mail does not reach.';
+  'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
+  'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
+  'whom mail does not reach, up to 1,001.';

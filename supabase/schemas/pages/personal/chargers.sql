@@ -28,12 +28,14 @@ as $$
            'ocpp_identity', h.ocpp_identity,
            'last_seen_at', private.iso(h.last_seen_at),
            'password_refused_at',
-               case when h.ocpp_refused_at > coalesce(h.last_seen_at, '-infinity') then private.iso(h.ocpp_refused_at)
-                    end,
+               -- anybody can name an identity: while the charger is heard of, or its mirror, the attempt was not its
+               case when h.ocpp_refused_at > coalesce(h.last_seen_at + interval '3 minutes', '-infinity')
+                         and l.by_mirror is not true then private.iso(h.ocpp_refused_at) end,
            'latest_meter_wh', h.latest_meter_wh,
            'meter_updated_at', private.iso(h.meter_updated_at)))
            || jsonb_build_object('mid_eligible', h.mid_eligible) order by h.created_at, h.id), '[]')
     from core.chargers h
+    left join core.ocpp_links l on l.partner_id = h.partner_id and l.charger_id = h.id
     left join lateral (
       select * from core.charging_sessions s
        where s.partner_id = h.partner_id and s.charger_id = h.id and s.ended_at is null
@@ -92,10 +94,28 @@ begin
                        and h.status = 'active' and private.wants_serial_number(h)),
     'elsewhere', (select coalesce(json_agg(json_build_object(
                            'id', h.id, 'since', private.iso(nullif(h.counts_before, '-infinity')),
+                           -- only of the person themself: never tell whose
+                           'own', (select min(private.charger_name(o)) from private.registrations_of(h) o
+                                    where o.user_id = h.user_id
+                                      and (o.status = 'active') = (h.counts_from = 'infinity')),
                            'until', private.iso(nullif(h.counts_from, 'infinity')))), '[]')
                     from core.chargers h where h.user_id = private.user_id() and h.status = 'active'
                      and (h.counts_from < 'infinity' or h.counts_from = 'infinity' and h.booted_as is not null
                                                      and h.brand is not null)),
+    'mirrors', (select coalesce(json_agg(l.charger_id), '[]')
+                  from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                 where h.user_id = private.user_id() and h.status = 'active' and l.by_mirror),
+    'mixed', (select coalesce(json_agg(json_build_object('id', h.id, 'serial_number', l.mirror ->> 'serial',
+                                                         'at', private.iso((l.mirror ->> 'at')::timestamptz))), '[]')
+                from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+               where h.user_id = private.user_id() and h.status = 'active' and l.mirror ? 'serial'),
+    'unplaced', (select coalesce(json_agg(json_build_object('id', h.id, 'at', private.iso((w ->> 'at')::timestamptz),
+                                                            'meter_wh', (w ->> 'meter_wh')::bigint)), '[]')
+                   from core.ocpp_links l join core.chargers h on h.partner_id = l.partner_id and h.id = l.charger_id
+                  -- the last of them
+                  cross join lateral (select l.waiting -> -1) e (w)
+                  where h.user_id = private.user_id() and h.status = 'active'
+                    and (w ->> 'at')::timestamptz > private.now() - interval '31 days'),
     'models', (select coalesce(json_agg(json_build_object('id', m.id, 'name', m.brand || ' ' || m.model)
                                         order by lower(m.brand || ' ' || m.model) collate "C"), '[]')
                  from core.charger_models m
@@ -103,11 +123,13 @@ begin
 end $$;
 comment on function api.read_own_chargers(jsonb) is
   'A person''s chargers, as their own pages show them: {email, accounts, chargers, delivered, mid_unknown, '
-  'model_unknown, serial_unknown, elsewhere, models}. delivered: for each charger when its last kWh came, and from '
-  'which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: ids of chargers that '
-  'connected and did not tell their model. serial_unknown: ids of chargers that count once they have a serial number. '
-  'elsewhere: [{id, since, until}] of chargers whose serial number another registration has, or had. models: [{id, '
-  'name}] to choose from.';
+  'model_unknown, serial_unknown, elsewhere, mirrors, mixed, unplaced, models}. delivered: for each charger when its '
+  'last kWh came, and from which source. mid_unknown: ids of chargers whose meter nobody judged yet. model_unknown: '
+  'ids of chargers that connected and did not tell their model. serial_unknown: ids of chargers that count once they '
+  'have a serial number. elsewhere: [{id, since, until, own}] of chargers whose serial number another registration '
+  'has, or had; own is its name, if it is the person''s too. mirrors: ids of chargers whose last connection was a '
+  'mirror''s. mixed: [{id, serial_number, at}] of chargers whose mirror''s address another charger uses. unplaced: '
+  '[{id, at, meter_wh}], the last stop of 31 days that fits no charge. models: [{id, name}] to choose from.';
 
 create function api.choose_own_model(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -57,8 +57,9 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
--- Keeps what completed sessions were before they changed: rows of core.charging_sessions. Returns the bytes of it.
-create function private.keep_replaced(sessions jsonb) returns bigint
+-- Keeps what completed sessions were before they changed: as private.judge_sessions takes them. What a booking has of
+-- them stands there until its month opens. Returns the bytes of it.
+create function private.keep_replaced(changed jsonb) returns bigint
 language plpgsql
 as $$
 declare
@@ -70,28 +71,19 @@ begin
        received_at)
     select s.partner_id, s.charger_id, s.id, s.owner_id, s.month, s.connector, s.evse_assumed, s.started_at, s.ended_at,
            s.wh, s.flags, s.received_at
-      from jsonb_populate_recordset(null::core.charging_sessions, sessions) s where s.ended_at is not null
-    returning octet_length(r::text) as size)
+      from jsonb_populate_recordset(null::core.charging_sessions, changed) s where s.ended_at is not null
+    returning r.id, r.charger_id, r.session_id, r.month, r.flags, octet_length(r::text) as size
+  ), booked as (
+    update core.charging_sessions s set booked_as = r.id
+      from replaced r
+     where r.flags = '{}' and s.partner_id = private.partner_id() and s.id = r.session_id
+       and (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id)
+       and exists (
+         select from core.delivered_months d
+          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = r.month and d.locked)
+  )
   select coalesce(sum(r.size), 0) into size from replaced r;
   return size;
-end $$;
-
--- Whether a former value is booked: the last before the lock, in a month that is locked. Of a session that waits for
--- its month, or has just changed.
-create function private.was_booked(former core.replaced_charging_sessions) returns boolean
-language plpgsql stable
-as $$
-begin
-  return former.flags = '{}'
-    and not exists (select from core.replaced_charging_sessions l
-                     where l.session_id = former.session_id and l.id > former.id and not 'after_lock' = any (l.flags))
-    and exists (
-      select from (select s.partner_id, s.connection_id from core.charging_sessions s
-                    where s.id = former.session_id limit 1) s
-       cross join lateral (
-         select from core.delivered_months d
-          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = former.month
-            and d.locked limit 1) d);
 end $$;
 
 -- What is booked at a charger in this span, and was corrected or withdrawn since: it stands until its month opens.
@@ -101,9 +93,9 @@ language sql stable
 begin atomic
   select r.* from core.replaced_charging_sessions r
    cross join lateral (
-     select from core.charging_sessions o where o.id = r.session_id and 'after_lock' = any (o.flags) limit 1) o
+     select from core.charging_sessions o where o.id = r.session_id and o.booked_as = r.id limit 1) o
    where r.charger_id = charger and r.started_at < until and r.ended_at > since
-     and r.started_at > since - interval '31 days' and r.flags = '{}' and private.was_booked(r);
+     and r.started_at > since - interval '31 days';
 end;
 
 -- What is booked so in another month at the time of a session.
@@ -131,15 +123,16 @@ as $$
 begin
   return array(
     select distinct o.id
-      from (select n.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
+      from (select s.charger_id, range_agg(tstzrange(least(t.since, t.until), greatest(t.since, t.until), '[]'))
                      as spans
-              from jsonb_to_recordset(corrected) as n (charger_id uuid, busy_from timestamptz, ended_at timestamptz,
-                                                       old_busy_from timestamptz, old_ended_at timestamptz,
-                                                       old_month date)
+              from jsonb_to_recordset(corrected) as n (id uuid, month date, busy_from timestamptz,
+                                                       ended_at timestamptz)
              cross join lateral (
-               values (n.busy_from, n.ended_at), (n.old_busy_from, n.old_ended_at)) t (since, until)
-             where n.old_month is not null and t.until is not null
-             group by n.charger_id) g
+               select * from core.charging_sessions s
+                where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
+             cross join lateral (values (s.busy_from, s.ended_at), (n.busy_from, n.ended_at)) t (since, until)
+             where n.month is not null and t.until is not null
+             group by s.charger_id) g
      cross join lateral unnest(g.spans) w
      cross join lateral private.sessions_near(g.charger_id, lower(w), upper(w)) o
      where o.ended_at is not null);
@@ -192,10 +185,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped: [{session_id}]. A session that was known
--- before has {charger_id, busy_from, ended_at, old_busy_from, old_ended_at, old_month} too. Of two that overlap at an
--- EVSE the first to come stands, or what is booked. Writes flags and the client's log. Returns the months that may
--- differ now: [{charger_id, connection_id, month}].
+-- Judges sessions that changed, and those that they overlap or overlapped: [{id}] of one that nobody told before, of
+-- another the row of core.charging_sessions that it was. Of two that overlap at an EVSE the first to come stands, or
+-- what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id, owner_id,
+-- connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
@@ -206,7 +199,7 @@ declare
   one     record;
   freed   uuid[] := '{}';
   pending uuid[] := '{}';
-  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].old_month ? (@ != null)')
+  beside  constant uuid[] := case when jsonb_path_exists(changed, '$[*].month')
                                   then private.sessions_beside_corrected(changed) else '{}' end;
 begin
   -- what is booked stands: a correction that comes over it comes after it
@@ -214,10 +207,10 @@ begin
     update core.charging_sessions m set arrival = default
      where m.partner_id = private.partner_id() and m.id = any (array(
        select s.id
-         from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+         from jsonb_to_recordset(changed) as n (id uuid, month date)
         cross join lateral (
           select * from core.charging_sessions s
-           where s.partner_id = private.partner_id() and s.id = n.session_id limit 1) s
+           where s.partner_id = private.partner_id() and s.id = n.id limit 1) s
         cross join lateral (
           select from private.sessions_near(s.charger_id, s.busy_from, s.ended_at) o
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
@@ -227,17 +220,16 @@ begin
                select from core.delivered_months d
                 where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
                   and d.locked) limit 1) o
-        where n.old_month is not null));
+        where n.month is not null));
   end if;
   with looked as (
-    select n.session_id, true as changed, n.old_month
-      from jsonb_to_recordset(changed) as n (session_id uuid, old_month date)
+    select n.id, true as changed, n.month as old_month from jsonb_to_recordset(changed) as n (id uuid, month date)
     union all
     select o.id, false, null from unnest(beside) as o (id)
-     where not exists (select from jsonb_to_recordset(changed) as n (session_id uuid) where n.session_id = o.id)
+     where not exists (select from jsonb_to_recordset(changed) as n (id uuid) where n.id = o.id)
   ), known as materialized (  -- else a column that is used twice is looked up twice
-    select l.changed, s.charger_id, s.id, s.connection_id, s.month, l.old_month, s.counted, s.flags, h.owner_id,
-           h.user_id is null as noted,
+    select l.changed, s.charger_id, s.id, case when h.mid_eligible then s.connection_id end as connection_id, s.month,
+           l.old_month, s.counted, s.flags, s.owner_id, h.user_id is null as noted,
            -- most have none beside them, and need no closer look, which has its own plan
            case when s.ended_at is not null
                  and (exists (select from core.charging_sessions o
@@ -247,24 +239,18 @@ begin
                       or exists (select from private.sessions_before(s.charger_id, s.arrival, s.busy_from, s.ended_at)))
                 then private.look_beside(s) else '{}' end as look,
            exists (select from private.booked_before(s)) as booked_before,
-           -- what came after the lock, and was withdrawn since, was never booked
-           not 'withdrawn' = any (s.flags) or exists (
-             select from core.replaced_charging_sessions r
-              where r.partner_id = s.partner_id and r.session_id = s.id
-                and not 'after_lock' = any (r.flags)) as booked,
            s.ended_at is not null
            and h.mid_eligible is true
-           and (exists (
+           and (s.booked_as is not null
+                -- what came after the lock, and was withdrawn since, was never booked
+                or not 'withdrawn' = any (s.flags) and exists (
                   select from core.delivered_months d
                    where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                     and d.period = s.month)
-                or (l.old_month <> s.month or 'after_lock' = any (s.flags)) and exists (
-                  select from core.replaced_charging_sessions r
-                   where r.session_id = s.id and private.was_booked(r))) as locked
+                     and d.period = s.month)) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
-        where s.partner_id = private.partner_id() and s.id = l.session_id limit 1) s
+        where s.partner_id = private.partner_id() and s.id = l.id limit 1) s
      cross join lateral (
        select * from core.chargers h
         where h.partner_id = private.partner_id() and h.id = s.charger_id limit 1) h
@@ -277,8 +263,7 @@ begin
       from known k
   ), flagged as (
     select v.*, v.judged
-           || case when v.booked
-                    and v.locked
+           || case when v.locked
                     and ('after_lock' = any (v.flags) or v.changed or not v.counted and v.judged = '{}')
                    then '{after_lock}'::text[] else '{}' end as new_flags
       from verdict v
@@ -287,17 +272,22 @@ begin
     select private.partner_id(), f.owner_id, f.charger_id, f.id from flagged f
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'session_id', f.id, 'flags', f.new_flags,
-                                      'differs', f.flags <> f.new_flags, 'changed', f.changed, 'crowded', f.crowded))
+  select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
+                                      'changed', f.changed, 'crowded', f.crowded))
            filter (where f.flags <> f.new_flags or f.crowded),
-         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
+         jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month))
            filter (where f.changed or f.flags <> f.new_flags)
-         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id,
-                                                  'month', f.old_month)) filter (where f.old_month <> f.month), '[]')
+         || coalesce(jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                                  'connection_id', f.connection_id, 'month', f.old_month))
+                       filter (where f.old_month <> f.month), '[]')
     into judged, touched from flagged f;
+  if judged is null then
+    return touched;
+  end if;
   for one in
-    select * from jsonb_to_recordset(judged) as j (charger_id uuid, session_id uuid, flags text[], differs boolean,
-                                                   changed boolean, crowded boolean)
+    select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
+                                                   crowded boolean)
   loop
     if one.differs then
       update core.charging_sessions s set flags = one.flags
@@ -341,6 +331,7 @@ declare
   touched jsonb := '[]';
   changed uuid[];
   one     core.charging_sessions;
+  charger core.chargers;
   full_at boolean;
 begin
   while pending <> '{}' loop
@@ -364,11 +355,12 @@ begin
                                 where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
                                   and d.period = s.month) then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
+      select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
-      select h.partner_id, h.owner_id, h.id, one.id from core.chargers h
-       where h.partner_id = one.partner_id and h.id = one.charger_id and h.user_id is null;
-      touched := touched || jsonb_build_object('charger_id', one.charger_id, 'connection_id', one.connection_id,
-                                               'month', one.month);
+      select one.partner_id, one.owner_id, one.charger_id, one.id where charger.user_id is null;
+      touched := touched || jsonb_build_object(
+        'charger_id', one.charger_id, 'owner_id', one.owner_id,
+        'connection_id', case when charger.mid_eligible then one.connection_id end, 'month', one.month);
       changed := changed || one.id;
     end loop;
     -- who came later, in turn; no round goes back in the order of arrival, so they end

@@ -124,22 +124,24 @@ set enable_seqscan = off  -- else a plan that was made while a table was small r
 as $$
 #variable_conflict use_column
 declare
-  chargers constant uuid[] := array(
+  chargers  constant uuid[] := array(
     select distinct coalesce(f.charger_id, private.as_uuid(e.item ->> 'charger_id'))
       from jsonb_array_elements(items) with ordinality e (item, n)
       left join jsonb_to_recordset(resolved) as f (n int, charger_id uuid, reason text) on f.n = e.n
      where f.reason is null);
-  now      constant timestamptz := private.now();
-  kind     constant text := case when items -> 0 ->> 'source' in ('api', 'file', 'ocpi') then 'client'
-                                 else 'charger' end;
-  teller   constant uuid := case kind when 'client' then coalesce(private.owner_id(), (
-    select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]))
-    else chargers[1] end;
-  told     bigint;
-  olds     jsonb;
-  outcome  jsonb;
-  changed  jsonb;
+  now       constant timestamptz := private.now();
+  -- whose words these are, unless the client's
+  teller    constant uuid := case when items -> 0 ->> 'source' not in ('api', 'file', 'ocpi') then chargers[1] end;
+  owner     uuid := private.owner_id();
+  told      bigint;
+  outcome   jsonb;
+  changed   jsonb;
+  corrected boolean;
 begin
+  -- the worker acts for no owner
+  if owner is null then
+    owner := (select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = chargers[1]);
+  end if;
   -- one batch at a time on a charger and a connection; in order, so that two batches cannot wait for each other
   perform from core.chargers h where h.partner_id = private.partner_id() and h.id = any (chargers)
     order by h.id for no key update;
@@ -267,7 +269,7 @@ begin
            b.end_from, b.received_at
       from (select w.*, shared ? 'counted'
                         or sum(w.size) over (order by w.started_at, w.n)
-                           <= (select r.bytes from private.evidence_room(kind, teller) r) as fits
+                           <= (select r.bytes from private.evidence_room(owner, teller) r) as fits
               from worded w) b
      order by b.started_at, b.n
   )
@@ -277,19 +279,18 @@ begin
            'charger_id', b.charger_id, 'session_id', b.session_id,
            'source_id', case when b.source <> 'file' then b.external_id end,
            'seen_at', least(coalesce(b.ended_at, now), now), 'meter_wh', b.meter_wh) order by b.n),
-         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('session_id', b.session_id)
-                   else jsonb_build_object(
-                     'session_id', b.session_id, 'charger_id', b.charger_id, 'busy_from', b.busy_from,
-                     'ended_at', b.ended_at, 'old_busy_from', (b.old).busy_from, 'old_ended_at', (b.old).ended_at,
-                     'old_month', (b.old).month) end) filter (where b.outcome in ('created', 'updated')),
+         jsonb_agg(case b.outcome when 'created' then jsonb_build_object('id', b.session_id) else to_jsonb(b.old) end)
+           filter (where b.outcome in ('created', 'updated')),
          case when not shared ? 'counted' then (select coalesce(sum(w.size), 0) from worded w) end,
-         jsonb_agg(to_jsonb(b.old)) filter (where b.outcome = 'updated')
-    into outcome, changed, told, olds from beside b;
-  if olds is not null then
-    told := told + private.keep_replaced(olds);
+         bool_or(b.outcome = 'updated')
+    into outcome, changed, told, corrected from beside b;
+  if corrected then
+    told := told + private.keep_replaced(changed);
   end if;
 
-  perform private.total_sessions(private.judge_sessions(changed)) where changed is not null;
+  if changed is not null then
+    perform private.total_sessions(private.judge_sessions(changed));
+  end if;
 
   -- when a charger was last heard of, and its meter's reading at the end of a charge or during one
   update core.chargers h
@@ -307,7 +308,7 @@ begin
    where h.partner_id = private.partner_id() and h.id = l.charger_id
      and (l.at > h.last_seen_at or h.last_seen_at is null or l.meter_at is not null);
   if told > 0 then
-    perform private.count_evidence(kind, teller, told);
+    perform private.count_evidence(told, owner, teller);
   end if;
 
   return query

@@ -30,6 +30,7 @@ create table core.charging_sessions (
   meter_id       text,
   meter_start_wh bigint,
   meter_end_wh   bigint,
+  booked_as      bigint,
   constraint charging_sessions_pkey primary key (id, charger_id, partner_id),
   constraint charging_sessions_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id),
@@ -66,6 +67,9 @@ comment on column core.charging_sessions.meter_start_wh is
   'source did not say.';
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
+comment on column core.charging_sessions.booked_as is
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed after the '
+  'lock of that month. Null once the month opens, and of what changed before the lock.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '

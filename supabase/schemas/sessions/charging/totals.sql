@@ -1,51 +1,41 @@
 -- Totals of chargers and connections: sums of what counts, made again each time.
 
--- Adds up months of chargers, and of their connections: [{charger_id, connection_id, month}], null for none.
+-- Adds up months of chargers, and of their connections, which are locked: [{charger_id, owner_id, connection_id?,
+-- month}].
 create function private.total_sessions(touched jsonb) returns void
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 begin
   insert into core.charger_months as m (partner_id, charger_id, month, owner_id, wh, sessions)
-  select private.partner_id(), t.charger_id, t.month, h.owner_id, s.wh, s.sessions
-    from (select distinct t.charger_id, t.month, private.dutch_midnight(t.month) as since,
+  select private.partner_id(), t.charger_id, t.month, t.owner_id, s.wh, s.sessions
+    from (select distinct t.charger_id, t.owner_id, t.month, private.dutch_midnight(t.month) as since,
                  private.dutch_midnight((t.month + interval '1 month')::date) as until
-            from jsonb_to_recordset(touched) as t (charger_id uuid, month date)) t
-   cross join lateral (
-     select h.owner_id from core.chargers h where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
+            from jsonb_to_recordset(touched) as t (charger_id uuid, owner_id uuid, month date)) t
    cross join lateral (
      select coalesce(sum(s.wh), 0) as wh, count(*) as sessions from core.charging_sessions s
       where s.partner_id = private.partner_id() and s.charger_id = t.charger_id and s.counted
         and s.started_at >= t.since and s.started_at < t.until) s
   on conflict on constraint charger_months_pkey do update set wh = excluded.wh, sessions = excluded.sessions
    where (m.wh, m.sessions) <> (excluded.wh, excluded.sessions);
-  perform private.deliver_sessions(d.months)
-     from (
-       select jsonb_agg(distinct jsonb_build_object('connection_id', t.connection_id, 'month', t.month)) as months
-         from jsonb_to_recordset(touched) as t (charger_id uuid, connection_id uuid, month date)
-        cross join lateral (
-          select h.mid_eligible from core.chargers h
-           where h.partner_id = private.partner_id() and h.id = t.charger_id limit 1) h
-        where t.connection_id is not null and h.mid_eligible) d
-    where d.months is not null;
+  if jsonb_path_exists(touched, '$[*].connection_id ? (@ != null)') then
+    perform private.deliver_sessions(touched);
+  end if;
 end $$;
 
--- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id, month}]. Locked
--- months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond it are flagged.
+-- Writes the delivered months of connections from the sessions of their MID chargers: [{connection_id?, month}]. The
+-- connections are locked. Locked months stay. No connection gives more than 1,000,000 kWh in a month: sessions beyond
+-- it are flagged.
 create function private.deliver_sessions(months jsonb) returns void
 language plpgsql
 as $$
 declare
   excess jsonb;
 begin
-  -- one total, signature or booking at a time on a connection
-  perform from core.connections c
-    where c.partner_id = private.partner_id()
-      and c.id = any (array(select m.connection_id from jsonb_to_recordset(months) as m (connection_id uuid)))
-    order by c.id for no key update;
   with month as (
-    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked
-      from jsonb_to_recordset(months) as t (connection_id uuid, month date)
+    select c.id, c.owner_id, t.month, s.wh, s.sessions, d.period is not null as known, d.locked is true as locked,
+           k.coverage
+      from (select distinct * from jsonb_to_recordset(months) as t (connection_id uuid, month date)) t
      cross join lateral (
        select c.id, c.owner_id from core.connections c
         where c.partner_id = private.partner_id() and c.id = t.connection_id limit 1) c
@@ -60,11 +50,14 @@ begin
       left join lateral (
         select d.period, d.locked from core.delivered_months d
          where d.partner_id = private.partner_id() and d.connection_id = c.id and d.period = t.month limit 1) d on true
+      left join lateral (
+        select k as coverage from core.connection_coverage k
+         where k.partner_id = private.partner_id() and k.connection_id = c.id limit 1) k on true
   ), written as (
     insert into core.delivered_months as d (partner_id, connection_id, owner_id, period, total_kwh, session_count,
                                             source, status, received_at)
     select private.partner_id(), m.id, m.owner_id, m.month, round(m.wh / 1000.0, 3), m.sessions, 'sessions',
-           private.month_status(m.id, m.month), private.now()
+           private.judge_month(m.coverage, m.month), private.now()
       from month m
      where m.wh <= 1000000000
        and (m.sessions > 0 or m.known)
@@ -104,14 +97,14 @@ begin
     update core.charging_sessions s set flags = '{beyond_capacity}'
       from beyond b
      where s.partner_id = private.partner_id() and s.id = b.id
-    returning s.charger_id, s.connection_id, s.month, s.id
+    returning s.charger_id, s.owner_id, s.connection_id, s.month, s.id
   ), noted as (
     insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
     select h.partner_id, h.owner_id, h.id, f.id
       from flagged f join core.chargers h on h.partner_id = private.partner_id() and h.id = f.charger_id
      where h.user_id is null
   )
-  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'connection_id', f.connection_id, 'month', f.month))
-    into touched from flagged f;
+  select jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
+                                      'connection_id', f.connection_id, 'month', f.month)) into touched from flagged f;
   return touched;
 end $$;

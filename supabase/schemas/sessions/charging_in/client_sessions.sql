@@ -306,6 +306,22 @@ end $$;
 comment on function api.get_charging_session(jsonb, jsonb) is
   'GET /v1/charging-sessions/{charging_session_id}: {charging_session_id} to the session.';
 
+-- The names of chargers that a client's parked sessions wait for, the most frequent of its 10,000 newest sessions:
+-- [{kind, value, sessions}].
+create function private.parked_names(client uuid, most int) returns json
+language sql stable
+as $$
+  select coalesce(json_agg(json_build_object(
+           'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions', g.sessions)
+           order by g.sessions desc, g.name), '[]')
+    from (select n.name, count(*) as sessions
+            from (select p.names from core.parked_charging p
+                   where p.partner_id = private.partner_id() and p.owner_id = client
+                   order by p.received_at desc, p.id desc limit 10000) w
+           cross join unnest(w.names) n (name)
+           group by n.name order by 2 desc, 1 limit most) g
+$$;
+
 create function api.list_parked_charging(caller jsonb, query jsonb) returns json
 language plpgsql stable security definer
 as $$
@@ -321,10 +337,6 @@ begin
        order by p.received_at desc, p.id desc limit page_limit + 1 offset page_offset
     ), shown as (
       select * from page order by received_at desc, id desc limit page_limit
-    ), newest as (
-      select p.names, p.received_at from core.parked_charging p
-       where p.partner_id = private.partner_id() and p.owner_id = private.client_id()
-       order by p.received_at desc, p.id desc limit 10000
     )
     select json_build_object(
       'parked', coalesce(json_agg(json_build_object(
@@ -337,11 +349,7 @@ begin
         'ended_at', private.iso(private.as_moment(s.item ->> 'ended_at')),
         'kwh', trim_scale((s.item ->> 'wh')::numeric / 1000),
         'received_at', private.iso(s.received_at)) order by s.received_at desc, s.id desc), '[]'),
-      'names', (select coalesce(json_agg(json_build_object(
-                  'kind', split_part(g.name, ':', 1), 'value', substr(g.name, strpos(g.name, ':') + 1), 'sessions',
-                      g.sessions) order by g.sessions desc, g.name), '[]')
-                  from (select n.name, count(*) as sessions from newest w cross join unnest(w.names) n (name)
-                        group by n.name order by 2 desc, 1 limit 100) g),
+      'names', private.parked_names(private.client_id(), 100),
       'limit', page_limit, 'offset', page_offset, 'count', count(*), 'has_more',
           (select count(*) from page) > page_limit)
       from shown s);

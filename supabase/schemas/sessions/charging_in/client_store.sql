@@ -62,11 +62,11 @@ begin
         select octet_length(p.item::text) as size from core.parked_charging p
          where p.partner_id = private.partner_id() and p.owner_id is not distinct from owner
            and p.known_as = n.known_as and p.source = n.source limit 1) k on true);
-  if told > 0 and told > (select r.bytes from private.evidence_room('client', owner) r)
+  if told > 0 and told > (select r.bytes from private.evidence_room(owner) r)
      or private.count_parked(owner) + jsonb_array_length(parked) > 200000 then
     perform private.refuse('parked_limit');
   end if;
-  perform private.count_evidence('client', owner, told) where told > 0;
+  perform private.count_evidence(told, owner) where told > 0;
   news := array(select n from unnest(sent) n except select unnest(private.names_parked(owner, sent)) order by 1);
   insert into core.parked_charging as p (partner_id, owner_id, source, known_as, external_id, party, names, item,
                                          reason, retry_at)

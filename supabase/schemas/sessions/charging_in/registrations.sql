@@ -43,11 +43,16 @@ begin
     from unnest(formers) f
    where h.partner_id = f.partner_id and h.id = f.id and f.counts_until is null;
   -- what waits there for another session is the next one's: it would count twice once that is withdrawn
-  update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
-    from unnest(formers) f
-    join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
-   where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
-     and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags);
+  with flagged as (
+    update core.charging_sessions s set flags = s.flags || '{other_registration}'::text[]
+      from unnest(formers) f
+      join core.chargers h on h.partner_id = f.partner_id and h.id = f.id and h.counts_until = '-infinity'
+     where f.counts_until is null and s.partner_id = h.partner_id and s.charger_id = h.id
+       and s.flags && '{overlapping,duplicate,beyond_capacity}' and not 'other_registration' = any (s.flags)
+    returning s.partner_id, s.owner_id, s.charger_id, s.id, h.user_id is null as noted
+  )
+  insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+  select g.partner_id, g.owner_id, g.charger_id, g.id from flagged g where g.noted;
   return (
     select case when count(*) > 0 then tstzrange(least(min(s.began), max(s.until)), max(s.until), '[]') end
       -- decided once: what was withdrawn since gives its time to nobody; what was released has none

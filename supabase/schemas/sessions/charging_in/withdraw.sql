@@ -8,7 +8,6 @@ language plpgsql
 set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
-  olds    jsonb;
   changed jsonb;
   told    bigint;
 begin
@@ -42,17 +41,13 @@ begin
            document_sha256, sent_sha256
       from chosen o
   )
-  select jsonb_agg(to_jsonb(o)),
-         jsonb_agg(jsonb_build_object('charger_id', o.charger_id, 'session_id', o.id, 'busy_from', o.busy_from,
-                                      'ended_at', o.ended_at, 'old_busy_from', o.busy_from,
-                                      'old_ended_at', o.ended_at, 'old_month', o.month)) into olds, changed
-    from chosen o;
+  select jsonb_agg(to_jsonb(o)) into changed from chosen o;
   if changed is not null then
-    told := private.keep_replaced(olds)
+    told := private.keep_replaced(changed)
             + jsonb_array_length(changed) * coalesce(octet_length(document::text), 0);
     perform private.total_sessions(private.judge_sessions(changed));
     -- a credit has no document: its CDR is counted, after the last lock of the request
-    perform private.count_evidence('client', private.owner_id(), told) where document is not null;
+    perform private.count_evidence(told, private.owner_id()) where document is not null;
   end if;
-  return array(select (c.item ->> 'session_id')::uuid from jsonb_array_elements(changed) c (item));
+  return array(select (c.item ->> 'id')::uuid from jsonb_array_elements(changed) c (item));
 end $$;

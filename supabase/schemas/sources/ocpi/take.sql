@@ -71,7 +71,7 @@ language plpgsql
 as $$
 declare
   parties constant text[] := link.parties || link.added_parties;
-  room    constant bigint := (select r.bytes from private.evidence_room('client', link.owner_id) r);
+  room    constant bigint := (select r.bytes from private.evidence_room(link.owner_id) r);
   told    bigint := 0;
   digest  bytea;
   cdr     private.sent_cdr;
@@ -148,7 +148,7 @@ begin
   end if;
   perform private.park_cdrs(link.owner_id, parked) where parked <> '[]';
   perform private.credit_cdrs(credits) where credits <> '[]';
-  perform private.count_evidence('client', link.owner_id, told) where told > 0;
+  perform private.count_evidence(told, link.owner_id) where told > 0;
   update core.ocpi_connections c
      set taken = c.taken + (select count(*) from jsonb_array_elements(results) r where r ->> 'status' = 'taken'),
          refused = c.refused + faulty, last_refusal = coalesce(last, c.last_refusal),

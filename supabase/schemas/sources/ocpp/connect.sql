@@ -22,10 +22,10 @@ begin
   if not found then
     return json_build_object('ok', false);
   end if;
-  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at)
-  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now())
+  insert into core.ocpp_links as l (partner_id, charger_id, owner_id, generation, connected_at, by_mirror)
+  values (charger.partner_id, charger.id, charger.owner_id, 1, private.now(), input ->> 'identity' is null)
   on conflict on constraint ocpp_links_pkey do update set generation = l.generation + 1,
-      connected_at = excluded.connected_at
+      connected_at = excluded.connected_at, by_mirror = excluded.by_mirror
   returning * into link;
   return json_build_object('ok', true, 'charger_id', charger.id, 'generation', link.generation,
                            'identified', charger.catalog_charger_id is not null or link.booted_at is not null);
@@ -92,7 +92,7 @@ begin
   if charger.id is null then
     perform private.refuse('charger_not_found');
   end if;
-  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1
+  update core.ocpp_links l set generation = l.generation + 1, valid_from = l.generation + 1, mirror = '{}'
    where l.partner_id = charger.partner_id and l.charger_id = charger.id;
   perform private.audit('charger.password_renewed', charger.id);
   return json_build_object('identity', charger.ocpp_identity);

@@ -136,6 +136,37 @@ return coalesce(
   abs(extract(epoch from (link.freed #>> array[connector::text, 'at'])::timestamptz - at)) <= 120
   and (not only_finishing or link.freed #>> array[connector::text, 'status'] = 'Finishing'), false);
 
+-- Whether a stop of a name may be of a transaction: nothing named it otherwise. Our id may be another back office's of
+-- another connector, so beside other names it says something only where one connector is used.
+create function private.ocpp_called(known core.ocpp_transactions, named text) returns boolean
+language plpgsql stable
+as $$
+begin
+  return named is null or known.foreign_ids = '{}' or named = any (known.foreign_ids)
+      or named = known.id::text and not exists (
+           select from core.ocpp_transactions o
+            where o.partner_id = known.partner_id and o.charger_id = known.charger_id
+              and (o.connector < known.connector or o.connector > known.connector));
+end $$;
+
+-- Whether the next start at its connector begins where a stop ended.
+create function private.ocpp_goes_on(known core.ocpp_transactions, wh bigint) returns boolean
+language plpgsql stable
+as $$
+declare
+  after constant core.ocpp_transactions := private.next_ocpp(known);
+begin
+  return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
+end $$;
+
+-- Whether a connector, and no other, said Finishing within 10 seconds of a time.
+create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
+language sql immutable
+return coalesce(array[connector::text] = (
+  select array_agg(f.key) from jsonb_each(link.freed) f
+   where f.value ->> 'status' = 'Finishing'
+     and abs(extract(epoch from (f.value ->> 'at')::timestamptz - at)) <= 10), false);
+
 -- The transaction that a StopTransaction ends, and how we know: own, its id is ours; named, another back office calls
 -- it so; repeat, this stop came before; guess, no other fits. Null if none is.
 create function private.stopped_ocpp(charger core.chargers, link core.ocpp_links, is_foreign boolean, said jsonb,
@@ -151,12 +182,19 @@ declare
   begun_wh constant bigint := said #>> '{readings,begin,wh}';
   own      constant core.ocpp_transactions := private.own_ocpp_transaction(charger, said ->> 'transaction');
   is_ours  constant boolean := own.id is not null and not is_foreign;
+  -- our id, which may be another back office's name of another one
+  is_shared boolean;
   could    core.ocpp_transactions[];
   fitting  core.ocpp_transactions[];
   freed    core.ocpp_transactions[];
+  going_on core.ocpp_transactions[];
 begin
   could := private.stoppable_ocpp(charger, at, wh);
-  if is_ours and own.ended_at is null and private.ocpp_fits(charger, own, at, wh, by_clock) then
+  is_shared := exists (select from unnest(could) t
+                        where t.id <> own.id and named = any (t.foreign_ids)
+                          and private.ocpp_fits(charger, t, at, wh, by_clock));
+  if is_ours and own.ended_at is null and private.ocpp_called(own, named) and not is_shared
+     and private.ocpp_fits(charger, own, at, wh, by_clock) then
     known := own;
     -- an id of another back office may equal ours: without values that name it, another may be meant
     how := case when not own.own_values and exists (
@@ -167,7 +205,9 @@ begin
   end if;
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
-  if cardinality(fitting) = 1 then
+  if cardinality(fitting) = 1
+     and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
+          and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];
     how := 'named';
     return;
@@ -188,7 +228,8 @@ begin
     how := 'repeat';
     return;
   end if;
-  if is_ours and own.end_guessed and private.ocpp_fits(charger, own, at, wh, by_clock)
+  if is_ours and own.end_guessed and private.ocpp_called(own, named)
+     and private.ocpp_fits(charger, own, at, wh, by_clock)
      and not private.ocpp_followed(own, at)
      and (at <= own.ended_at or not exists (select from unnest(could) t
                                              where private.ocpp_fits(charger, t, at, wh, by_clock))) then
@@ -199,8 +240,9 @@ begin
   fitting := array(
     select t from unnest(could) t
      where private.ocpp_fits(charger, t, at, wh, by_clock)
-       -- another name is another transaction
-       and (named is null or t.foreign_ids = '{}' or named = any (t.foreign_ids) or t.id = own.id)
+       -- another name is another transaction, unless its connector or its readings say more
+       and (private.ocpp_called(t, named) or private.ocpp_goes_on(t, wh) or begun_wh > 0 and t.meter_start_wh > 0
+            or private.ocpp_finished_alone(link, t.connector, at))
        -- a second stop of an ended transaction ends no other that the charger calls by our id
        and (own.ended_at is not null and t.own_values and t.foreign_ids = '{}' and not is_foreign) is not true
        and (begun_at is null or (t.clock <> 'charger' or abs(extract(epoch from t.first_at - begun_at)) <= 300)
@@ -214,9 +256,12 @@ begin
           and o.connector <> t.connector and o.first_at <= at and o.last_at > at + interval '1 minute'
           and coalesce(o.meter_start_wh, o.begin_wh) <= wh and wh <= o.last_wh));
   freed := array(select t from unnest(fitting) t where private.ocpp_freed(link, t.connector, at, false));
+  going_on := array(select t from unnest(fitting) t where private.ocpp_goes_on(t, wh));
   if cardinality(fitting) > 1 and cardinality(freed) = 1 then
     known := freed[1];
-  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids
+  elsif cardinality(fitting) > 1 and cardinality(going_on) = 1 then
+    known := going_on[1];
+  elsif cardinality(fitting) > 1 and freed = '{}' and own.ended_at is null and not link.foreign_ids and not is_shared
         and own.id in (select t.id from unnest(fitting) t) then
     -- a mirror may translate ids to ours
     known := own;
@@ -229,7 +274,7 @@ begin
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
             and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
     known := fitting[1];
-  elsif is_ours and own.ended_at is null and fitting = '{}' then
+  elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged
     known := own;
     how := 'own';

@@ -15,10 +15,11 @@ begin
       'password_refused_at', private.iso(charger.ocpp_refused_at),
       'meter_kwh', charger.latest_meter_wh / 1000.0, 'meter_updated_at', private.iso(charger.meter_updated_at)),
     'link', (
-      select json_build_object('protocol', l.protocol, 'connections', l.generation,
+      select json_build_object('protocol', l.protocol, 'generation', l.generation, 'by_mirror', l.by_mirror,
                                'connected_at', private.iso(l.connected_at),
                                'booted_at', private.iso(l.booted_at), 'boot', l.boot,
-                               'ids_of_another', l.foreign_ids)
+                               'ids_of_another', l.foreign_ids, 'another_serial_number', l.mirror ->> 'serial',
+                               'another_at', private.iso((l.mirror ->> 'at')::timestamptz))
         from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id),
     'waiting', (
       select coalesce(json_agg(json_build_object(
@@ -29,14 +30,20 @@ begin
     'transactions', (
       select coalesce(json_agg(json_build_object(
                'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
-               'started_at', private.iso(coalesce(t.started_at, t.first_at)), 'ended_at', private.iso(t.ended_at),
+               'started_at', private.iso(coalesce(t.started_at, t.first_at)),
+               -- without a stop, where its session ends
+               'ended_at', private.iso(coalesce(t.ended_at, case when t.is_over then s.ended_at end)),
                'ended_by', case when t.ended_at is not null and t.end_guessed then 'guess'
                                 when t.ended_at is not null then 'stop' when t.is_over then 'last value' end,
                'start_wh', coalesce(t.meter_start_wh, t.begin_wh), 'last_wh', t.last_wh, 'end_wh', t.end_wh,
-               'clock', t.clock) order by t.id desc), '[]')
+               'clock', t.clock, 'counted_wh', case when s.counted then s.wh end, 'flags', s.flags) order by t.id desc),
+               '[]')
         from (select * from core.ocpp_transactions t
                where t.partner_id = charger.partner_id and t.charger_id = charger.id
-                   order by t.id desc limit (input ->> 'limit')::int) t),
+                   order by t.id desc limit (input ->> 'limit')::int) t
+        left join core.charging_sessions s on s.partner_id = t.partner_id and s.charger_id = t.charger_id
+                                          and s.source = 'ocpp'
+                                          and s.external_id = coalesce(t.source_id, '1.6:' || t.id)),
     'changes', (
       select coalesce(json_agg(json_build_object('at', private.iso(a.at), 'what', a.action, 'by', a.actor)
                                order by a.id), '[]')

@@ -14,6 +14,8 @@ create table core.ocpp_links (
   waiting      jsonb       not null default '[]',
   freed        jsonb       not null default '{}',
   idle         jsonb       not null default '{}',
+  mirror       jsonb       not null default '{}',
+  by_mirror    boolean     not null default false,
   constraint ocpp_links_pkey primary key (partner_id, charger_id),
   constraint ocpp_links_charger_fkey foreign key (partner_id, charger_id, owner_id)
       references core.chargers (partner_id, id, owner_id) on delete cascade,
@@ -30,6 +32,11 @@ comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+comment on column core.ocpp_links.mirror is
+  'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
+  'that booted since, and whether each is of another.';
+comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
 comment on column core.ocpp_links.freed is

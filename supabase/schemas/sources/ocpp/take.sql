@@ -283,8 +283,8 @@ declare
        -- where the clock was ahead at the start, the time of arrival counts
        and (t.clock = 'wrong' or least(t.first_at, t.created_at) <= at)
        and (meter_wh is null or coalesce(t.meter_start_wh, t.begin_wh, 0) <= meter_wh + 10)
-       -- one car at a time: a later start ended it, without a stop
-       and not exists (select from private.ocpp_later(t)));
+       -- one car at a time: a start before then ended it, without a stop
+       and not private.ocpp_followed(t, at));
 begin
   -- if two are open, we do not know which is meant
   return case when cardinality(found_ones) = 1 then found_ones[1] end;
@@ -511,9 +511,9 @@ begin
      where t.partner_id = charger.partner_id and t.charger_id = charger.id
        -- A is the sign after @
        and t.source_id > name || '@' and t.source_id < name || 'A');
-  if said ->> 'clock' = 'wrong' then
+  if uses <> '{}' and said ->> 'clock' = 'wrong' then
     select u.* into known from unnest(uses) u order by u.id limit 1;
-  else
+  elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
      where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
@@ -524,10 +524,11 @@ begin
     end if;
   end if;
   if known.id is null then
-    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, first_at, clock)
+    insert into core.ocpp_transactions (partner_id, charger_id, owner_id, source_id, connector, first_at, clock)
+    -- the connector too: an index has it, so that what is written next would write all indexes again
     values (charger.partner_id, charger.id, charger.owner_id,
-            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end, at,
-            said ->> 'clock')
+            case when uses = '{}' then name else concat(name, '@', floor(extract(epoch from at))) end,
+            (said ->> 'connector')::int, at, said ->> 'clock')
     on conflict (source_id, charger_id, partner_id) where source_id is not null do update
        set first_at = least(ocpp_transactions.first_at, excluded.first_at)
     returning * into known;
@@ -549,7 +550,9 @@ begin
   known.first_at := private.earlier_ocpp(known.first_at, at, private.ocpp_clock_from(charger));
   known.id_tag := coalesce(said ->> 'id_tag', known.id_tag);
   if said ->> 'type' = 'Started' then
-    perform private.forget_ocpp_cards(known) where known.started_at is null;
+    if known.started_at is null then
+      perform private.forget_ocpp_cards(known);
+    end if;
     known.started_at := coalesce(known.started_at, at);
   elsif said ->> 'type' = 'Ended' and known.ended_at is null then
     known.ended_at := at;
@@ -557,10 +560,28 @@ begin
     known.clock := case when known.clock = 'charger' then said ->> 'clock' else known.clock end;
   end if;
   perform private.store_ocpp_transaction(known);
-  if known.ended_at is null then
+  if known.ended_at is null and known.last_wh is not null then
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
   end if;
   return private.ocpp_session(charger, known);
+end $$;
+
+-- Values without those of before a time: what comes late of an earlier charge is passed on together with them.
+create function private.ocpp_values_since(said jsonb, since timestamptz) returns jsonb
+language plpgsql immutable
+as $$
+begin
+  if since is null or said ->> 'clock' <> 'charger' or not said ? 'samples'
+     or (said #>> '{first,at}')::timestamptz > since then
+    return said;
+  end if;
+  return said || (
+    select jsonb_build_object(
+             'begin', null, 'end', null,
+             'first', (array_agg(s order by s ->> 'at', (s ->> 'wh')::bigint))[1],
+             'rise', (array_agg(s order by s ->> 'at') filter (where (s ->> 'wh')::bigint > 0))[1],
+             'last', (array_agg(s order by (s ->> 'wh')::bigint desc, s ->> 'at'))[1])
+      from jsonb_array_elements(said -> 'samples') s where (s ->> 'at')::timestamptz >= since);
 end $$;
 
 -- The session that MeterValues change. Null outside a transaction: then they change only the charger's meter.
@@ -582,17 +603,22 @@ declare
                      and (at is null or own.ended_at is not null and not own.end_guessed
                           or not private.ocpp_followed(own, at));
   is_foreign constant boolean := is_mirror or link.foreign_ids or own.id is null
-                                 -- our id of a charge that ended elsewhere
-                                 or own.connector <> plug and private.is_after_ocpp(own, at) is true;
+                                 -- our id of a charge elsewhere, which ended, or has other values
+                                 or own.connector <> plug
+                                    and (private.is_after_ocpp(own, at) is true or own.own_values
+                                         or not private.ocpp_fits(charger, own, at, wh, said ->> 'clock'));
 begin
   if is_own then
     perform private.note_foreign_ids(link, false);
+    known.foreign_ids := case when known.foreign_ids = '{}' then known.foreign_ids
+                              else private.with_ocpp_name(known.foreign_ids, own.id::text) end;
   elsif at is null then
     return null;
   elsif named is null or said ->> 'clock' = 'wrong' then
     known := private.open_ocpp_transaction(charger, plug, at, null);
     if known.id is null and said ->> 'transaction' is not null and said ->> 'clock' <> 'wrong' then
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
     end if;
   else
     known := private.ocpp_transaction_at(charger, plug, at);
@@ -601,8 +627,12 @@ begin
       is_own := wh <= greatest(known.last_wh, known.meter_start_wh, known.begin_wh)
                 or private.ocpp_fits(charger, known, at, wh, said ->> 'clock');
       known := case when is_own then known end;
-      known.foreign_ids := case when is_own then private.with_ocpp_name(known.foreign_ids, named) end;
+      known.foreign_ids := case when is_own then private.with_ocpp_name(
+        -- its values named it by our id before
+        case when known.own_values and known.foreign_ids = '{}' then array[known.id::text]
+             else known.foreign_ids end, named) end;
     elsif is_foreign and private.begins_by_values(known, named, wh) then
+      said := private.ocpp_values_since(said, known.ended_at);
       insert into core.ocpp_transactions (partner_id, charger_id, owner_id, connector, first_at, clock, foreign_ids)
       values (charger.partner_id, charger.id, charger.owner_id, plug,
               coalesce((said #>> '{first,at}')::timestamptz, at), said ->> 'clock', array[named])
@@ -613,6 +643,7 @@ begin
               >= greatest(known.meter_start_wh, known.end_wh, known.final_wh, known.last_wh) then
       -- our id of a charge that ended here says no more than 0 does; below that end it is of that charge, told late
       known := private.begun_by_rise(charger, link, said);
+      said := private.ocpp_values_since(said, known.first_at);
       is_own := known.id is not null;
       known.own_values := is_own;
       known.foreign_ids := array[named];
@@ -655,6 +686,7 @@ begin
   end if;
   if since_at > coalesce(before.ended_at, before.last_at, before.first_at) is false or since_at is null then
     -- the message itself may tell where the register was
+    said := private.ocpp_values_since(said, before.ended_at);
     since_at := said #>> '{first,at}';
     since_wh := said #>> '{first,wh}';
   end if;
@@ -740,6 +772,40 @@ begin
   perform private.take_boot_serial(charger, serial, link.booted_at is null);
 end $$;
 
+-- Whether what a mirror tells is of another charger: its line booted as a number that this charger does not have. Once
+-- two chargers used the address, a new line counts for neither until it boots.
+create function private.is_of_another_ocpp(charger core.chargers, link core.ocpp_links, line bigint, said jsonb)
+  returns boolean
+language plpgsql
+as $$
+declare
+  serial constant text := case when said ->> 'kind' = 'boot' then private.boot_serial(charger, said -> 'boot') end;
+  noted  jsonb := link.mirror;
+  is_other boolean := (noted #>> array['lines', line::text])::boolean;
+begin
+  if serial is null then
+    return coalesce(is_other, line >= (noted ->> 'since')::bigint, false);
+  end if;
+  -- what was told before it, in the same request, may have changed it
+  select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
+  is_other := private.boot_serial(charger, link.boot) is not null
+              and not serial = any (private.charger_numbers(charger));
+  if not is_other and noted = '{}' then
+    return false;
+  end if;
+  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
+    select jsonb_object_agg(l.key, l.value) from jsonb_each(
+        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
+     -- and the few that were open before
+     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  if is_other then
+    noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
+  end if;
+  update core.ocpp_links l set mirror = noted
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id;
+  return is_other;
+end $$;
+
 -- Gives a charger the serial number that it named, if it has none; else it is noted beside its own. While another
 -- active registration has that number, the sessions of this one are other_registration: counts_from is infinity. For a
 -- charger that has a number of its own, only from then on, and only if it is the other's own number.
@@ -810,7 +876,7 @@ declare
   signed   constant text[] := array(select jsonb_array_elements_text(coalesce(said #> '{evidence,signed}', '[]')));
   told     constant bigint := private.evidence_size('ocpp', document, signed);
 begin
-  if told > (select r.bytes from private.evidence_room('charger', charger.id) r)
+  if told > (select r.bytes from private.evidence_room(charger.owner_id, charger.id) r)
      -- the gateway may bring the same message again
      or exists (select from core.charging_evidence e
                  where e.partner_id = charger.partner_id and e.charger_id = charger.id and e.session_id is null
@@ -823,7 +889,7 @@ begin
   values (charger.partner_id, charger.id, charger.owner_id, 'ocpp', coalesce(said ->> 'transaction', said ->> 'kind'),
           nullif(current_setting('app.request_id', true), ''), document, sha256(convert_to(document::text, 'UTF8')),
           sent, signed, case when signed <> '{}' then 'unchecked' end);
-  perform private.count_evidence('charger', charger.id, told);
+  perform private.count_evidence(told, charger.owner_id, charger.id);
 end $$;
 
 create function private.connected_charger(charger_id uuid, generation bigint) returns core.chargers
@@ -853,6 +919,7 @@ comment on function private.connected_charger(uuid, bigint) is
 
 create function api.take_ocpp_messages(caller jsonb, input jsonb) returns json
 language plpgsql security definer
+set enable_seqscan = off  -- as private.store_sessions
 as $$
 declare
   charger  core.chargers;
@@ -869,13 +936,19 @@ begin
   perform private.act_as(caller, 'gateway');
   charger := private.connected_charger((input ->> 'charger_id')::uuid, (input ->> 'generation')::bigint);
   -- whoever had the serial number of this charger may have it no longer
-  perform private.take_boot_serial(charger, charger.booted_as)
-    where charger.counts_from = 'infinity' and charger.booted_as is not null;
+  if charger.counts_from = 'infinity' and charger.booted_as is not null then
+    perform private.take_boot_serial(charger, charger.booted_as);
+  end if;
   for said in select s from jsonb_array_elements(input -> 'happened') s loop
     known := null;
     item := null;
     said := private.mend_ocpp_clock(charger, said);
     select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+    if is_mirror and private.is_of_another_ocpp(charger, link, (input ->> 'generation')::bigint, said) then
+      ids := ids || null::int;
+      perform private.keep_ocpp_words(charger, said) where said ? 'evidence';
+      continue;
+    end if;
     case said ->> 'kind'
       when 'boot' then perform private.boot_ocpp(charger, link, input ->> 'protocol', said -> 'boot');
       when 'start' then
@@ -897,14 +970,16 @@ begin
     ended := case when said ->> 'kind' in ('start', 'values', 'event')
                   then private.end_followed_ocpp(charger, (said ->> 'connector')::int) else '[]' end
           || case when link.waiting <> '[]' then private.retry_waiting_ocpp(charger) else '[]' end
-          || private.beside_ocpp(charger, item);
-    for other in select e from jsonb_array_elements(ended) e loop
-      if other ->> 'external_id' = item ->> 'external_id' then
-        item := other;
-      else
-        items := items || other;
-      end if;
-    end loop;
+          || case when item is not null then private.beside_ocpp(charger, item) else '[]' end;
+    if ended <> '[]' then
+      for other in select e from jsonb_array_elements(ended) e loop
+        if other ->> 'external_id' = item ->> 'external_id' then
+          item := other;
+        else
+          items := items || other;
+        end if;
+      end loop;
+    end if;
     if item is not null then
       items := items || (item || coalesce(said -> 'evidence', '{}'));
     end if;
@@ -930,18 +1005,20 @@ declare
   beside core.ocpp_transactions;
   items  jsonb := '[]';
 begin
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
-   order by t.first_at, t.id limit 1;
-  if coalesce(beside.meter_start_wh, beside.begin_wh) = 0 then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
-  select * into beside from core.ocpp_transactions t
-   where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
-   order by t.first_at desc, t.id desc limit 1;
-  if beside.is_over and beside.ended_at is null then
-    items := items || private.ocpp_session(charger, beside);
-  end if;
+  for beside in
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at > at
+      order by t.first_at, t.id limit 1)
+    union all
+    (select * from core.ocpp_transactions t
+      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = plug and t.first_at < at
+      order by t.first_at desc, t.id desc limit 1)
+  loop
+    if beside.first_at > at and coalesce(beside.meter_start_wh, beside.begin_wh) = 0
+       or beside.first_at < at and beside.is_over and beside.ended_at is null then
+      items := items || private.ocpp_session(charger, beside);
+    end if;
+  end loop;
   return items;
 end $$;
 

@@ -254,7 +254,7 @@ begin
     end if;
     told := octet_length(concat(input -> 'columns', upload.read, upload.results));
     results := upload.results;
-    if told > (select r.bytes from private.evidence_room('client', private.client_id()) r) then
+    if told > (select r.bytes from private.evidence_room(private.client_id()) r) then
       upload.read := upload.read || '{"evidence_over_quota": true}';
       upload.results := '[]';
       upload.columns := '[]';
@@ -268,7 +268,7 @@ begin
             decode(input ->> 'sha256', 'hex'), input -> 'said', input ->> 'kind', (input ->> 'rows')::int,
             upload.columns, upload.read, upload.counts, upload.results)
     returning * into upload;
-    perform private.count_evidence('client', private.client_id(), told);
+    perform private.count_evidence(told, private.client_id());
   exception when sqlstate 'DRY01' then
     -- the exception undid the rows that we stored to judge them
     if private.rows_left_out(upload.counts) >= private.rows_left_out(newest.counts) then

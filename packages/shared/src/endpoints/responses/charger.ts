@@ -39,9 +39,13 @@ export const Charger = z
       .meta({ description: "While a car is connected; null otherwise" }),
     ocpp_identity: z.string().optional().meta({ description: "How it identifies itself, if it connects by OCPP" }),
     last_seen_at: instant().optional().meta({ description: "When we last heard of it" }),
-    password_refused_at: instant().optional().meta({
-      description: "When a connection under its identity last gave a wrong password, if none succeeded since",
-    }),
+    password_refused_at: instant()
+      .optional()
+      .meta({
+        description:
+          "When a connection under its identity last gave a wrong password, if we did not hear of the charger since. It " +
+          "may be a stranger's charger: an identity is no secret",
+      }),
     latest_meter_wh: z.int().optional().meta({ description: "The meter's last reading, in Wh" }),
     meter_updated_at: instant().optional().meta({ description: "When the meter was last read" }),
   })

@@ -21,23 +21,28 @@ type Point = {
   said: string;
   /** From the ground up, each drawn as the kind of its place; none negative. */
   values: readonly number[];
+  /** Where its name leads. */
+  href?: string | undefined;
 };
 
 /** The tallest column, in px. */
 const TALL = 150;
 const FEW = 5;
 
+/** One column says no more than its numbers, so it is not drawn. */
 export function chart({ title, points, chosen = points.length - 1 }: Chart): Html {
+  const [one, ...others] = points.filter(({ values }) => sum(values) > 0);
+  if (one && others.length === 0) return html`<p class="value">${one.said}</p>`;
   const highest = Math.max(...points.map(({ values }) => sum(values)), 0);
   return html`<ol class="${points.length > FEW ? "chart many" : "chart"}" aria-label="${title}">${points.map(
-    ({ short, below, value, said, values }, at) => {
+    ({ short, below, value, said, values, href }, at) => {
       const parts = values.map((each, kind) => {
         if (each <= 0) return "";
         const share = each / highest;
         // what is there is to be seen, however little
         return html`<svg width="${round(Math.max(share * 100, 1))}%" height="${Math.max(Math.round(share * TALL), 3)}"${kind > 0 ? html` class="kind-${kind}"` : ""} aria-hidden="true"><rect width="100%" height="100%"/></svg>`;
       });
-      return html`<li data-value="${said}"${at === chosen ? html` class="chosen"` : ""}><span class="name">${short}${below ? html`<small>${below}</small>` : ""}</span><span class="column">${parts}</span><span class="number">${value}</span></li>`;
+      return html`<li data-value="${said}"${at === chosen ? html` class="chosen"` : ""}><span class="name">${href ? html`<a href="${href}">${short}</a>` : short}${below ? html`<small>${below}</small>` : ""}</span><span class="column">${parts}</span><span class="number">${value}</span></li>`;
     },
   )}</ol>
 <p class="value" aria-live="polite">${points[chosen]?.said ?? ""}</p>`;

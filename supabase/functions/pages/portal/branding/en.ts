@@ -69,8 +69,8 @@ export const branding: BrandingWords = {
       "Your customers then see your name instead.",
       "In mail that was already sent it stays for another 90 days.",
     ],
-    yes: "Yes, remove it",
-    no: "No, keep it",
+    yes: "Remove the logo",
+    no: "Keep the logo",
   },
   removed: "Your logo was removed.",
 };

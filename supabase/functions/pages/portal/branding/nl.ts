@@ -64,8 +64,8 @@ export const branding = {
   removing: {
     title: "Haalt u het logo weg?",
     means: ["Uw klanten zien dan uw naam in letters.", "In mail die al verstuurd is, blijft het nog 90 dagen staan."],
-    yes: "Ja, haal het weg",
-    no: "Nee, laat het staan",
+    yes: "Haal het logo weg",
+    no: "Laat het logo staan",
   },
   removed: "Uw logo is weggehaald.",
 };

@@ -44,14 +44,14 @@ export const colleagues: ColleaguesWords = {
       "Do they know the API key? Then replace it in the settings, or it keeps working.",
       "You can invite the same colleague again later.",
     ],
-    yes: "Yes, remove",
-    no: "No, go back",
+    yes: "Remove the colleague",
+    no: "Remove nobody",
   },
   leaving: {
     title: "Do you want to stop managing?",
     means: ["You see nothing here from now on.", "A colleague can invite you again later."],
-    yes: "Yes, I stop",
-    no: "No, go back",
+    yes: "Stop managing",
+    no: "Keep managing",
   },
 };
 

@@ -42,14 +42,14 @@ export const colleagues = {
       "Kent deze collega de API-sleutel? Vervang die dan bij de instellingen: de sleutel blijft anders werken.",
       "U kunt dezelfde collega later weer uitnodigen.",
     ],
-    yes: "Ja, verwijder",
-    no: "Nee, terug",
+    yes: "Verwijder de collega",
+    no: "Verwijder niemand",
   },
   leaving: {
     title: "Stopt u met beheren?",
     means: ["U ziet hier vanaf nu niets meer.", "Een collega kan u later weer uitnodigen."],
-    yes: "Ja, ik stop",
-    no: "Nee, terug",
+    yes: "Stop met beheren",
+    no: "Blijf beheren",
   },
 };
 

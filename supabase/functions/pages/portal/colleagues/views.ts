@@ -3,19 +3,15 @@ import { type Html, layout } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { newsOf, onceField, table } from "../../kit/signed_in_views.ts";
+import { newsOf, onceField, postForm, table } from "../../kit/signed_in_views.ts";
 import { kindPage, onward } from "../../kit/views.ts";
+import { shortDay } from "../days.ts";
 import type { PortalFrame } from "../request.ts";
 import { askTwicePage, codeFirst, settingPage } from "../settings/frame.ts";
 import { WORDS } from "../words.ts";
 import type { Colleagues, Invitation } from "./model.ts";
 
 export const COLLEAGUES = "/settings/colleagues";
-
-const onDay = ({ words }: PortalFrame, moment: string) =>
-  new Intl.DateTimeFormat(words.date_locale, { dateStyle: "medium", timeZone: "Europe/Amsterdam" }).format(
-    new Date(moment),
-  );
 
 /** Who manages the partner, who was invited to, and the form that invites. */
 export function colleaguesPage(frame: PortalFrame, colleagues: Colleagues, { typed, errors }: Returned): Html {
@@ -37,27 +33,21 @@ ${table(
         ? ""
         : html`<a href="${frame.to(`${COLLEAGUES}/${user_id}/remove`)}"${user_id === own_id ? "" : html` aria-label="${words.remove_whom(email)}"`}>${user_id === own_id ? words.leave : words.remove}</a>`
     }</small>`,
-    onDay(frame, since),
-    last_sign_in_at ? onDay(frame, last_sign_in_at) : words.never,
+    shortDay(frame, since),
+    last_sign_in_at ? shortDay(frame, last_sign_in_at) : words.never,
   ]),
   { blocks: true },
 )}
 <p class="quiet">${alone ? words.last_one : words.how_many(managers.length)}</p>
-${
-  invitations.length > 0
-    ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
+<div class="beside">${
+      invitations.length > 0
+        ? html`<section aria-labelledby="invited"><h2 id="invited">${words.invitations}</h2>
 <ul class="pages">${invitations.map(
-        ({
-          id,
-          email,
-          expires_at,
-        }) => html`<li>${email}<small>${words.until(onDay(frame, expires_at))}</small><form class="actions" method="post" action="${frame.to(`${COLLEAGUES}/withdraw`)}">
-${formToken(frame.form_token)}<input type="hidden" name="id" value="${id}">
-<button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>
-</form></li>`,
-      )}</ul></section>`
-    : ""
-}
+            ({ id, email, expires_at }) =>
+              html`<li>${email}<small>${words.until(shortDay(frame, expires_at))}</small>${postForm(frame, `${COLLEAGUES}/withdraw`, { id }, html`<button class="button second" aria-label="${words.withdraw_whom(email)}">${words.withdraw}</button>`)}</li>`,
+          )}</ul></section>`
+        : ""
+    }
 <section aria-labelledby="invite"><h2 id="invite">${words.invite}</h2>
 ${codeFirst(frame, colleagues)}
 <form method="post" action="${frame.to(COLLEAGUES)}" novalidate>
@@ -73,7 +63,7 @@ ${textInput({
   attributes: html` autocomplete="off" maxlength="254" autocapitalize="none" spellcheck="false"`,
 })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form></section>`,
+</form></section></div>`,
   });
 }
 

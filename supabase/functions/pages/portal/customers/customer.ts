@@ -1,3 +1,4 @@
+import { inEuro } from "#shared/domain/mail/notices.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { GATE_NAMES, GATES, type Gate } from "#shared/values/gates.ts";
 import { longMoment, longMonth } from "../../kit/document.ts";
@@ -24,7 +25,7 @@ export function customerPage(frame: PortalFrame, { who, customer, draft, account
     title: customer.naam ?? customer.email ?? words.hidden,
     up: { href: frame.to("/customers"), label: words.back },
     body: html`${isDisclosed ? "" : html`<p class="panel">${words.hidden_why}</p>`}
-${missing(frame, customer, account !== null)}
+${missing(frame, customer, account)}
 ${
   isDisclosed
     ? html`<h2 class="first">${words.who}</h2>
@@ -43,6 +44,7 @@ ${details([
     ? [conditions, html`${GATE_NAMES.map((gate) => gateOf(frame, gate, account.checklist[gate]))}`]
     : [list.mandate, customer.is_active ? chip("done", list.signed) : chip("stopped", list.not_signed)],
   [words.charger, chargerOf(frame, customer)],
+  [words.ean, account && html`${account.connections.map((each) => eanOf(frame, each))}`],
   ...(isDisclosed
     ? [
         [
@@ -54,7 +56,8 @@ ${details([
 ])}
 ${
   account
-    ? html`<h2>${delivered.title}</h2>
+    ? html`${yieldOf(frame, account)}
+<h2>${delivered.title}</h2>
 ${account.months.length === 0 ? html`<p>${delivered.none}</p>` : monthsOf(frame, account.months)}`
     : html`<p class="quiet">${words.months}</p>`
 }
@@ -79,13 +82,16 @@ ${details([
 }
 
 /** What is not there, or not yet, and who can do something about it. */
-function missing(frame: PortalFrame, customer: Customer, is_account: boolean): Html {
+function missing(frame: PortalFrame, customer: Customer, account: OneCustomer["account"]): Html {
   const { missing: words } = WORDS[frame.locale].customer;
   const { is_active, charger_count, charger_mid_eligible, registration_status, mail_failed_reason } = customer;
+  const rejected = account?.months.filter(({ status }) => status === "rejected").length ?? 0;
   const lines = [
+    ...(account?.iban_checksum_ok === false ? [words.iban] : []),
+    ...(rejected > 0 ? [words.months(inNumbers(frame, rejected), rejected === 1)] : []),
     // the partner's own software adds the rest
-    ...(is_active || is_account ? [] : [words.mandate]),
-    ...(is_account ? [] : charger_count === 0 ? [words.charger] : charger_mid_eligible === false ? [words.mid] : []),
+    ...(is_active || account ? [] : [words.mandate]),
+    ...(account ? [] : charger_count === 0 ? [words.charger] : charger_mid_eligible === false ? [words.mid] : []),
     ...(registration_status === "afgekeurd" ? [words.rejected] : []),
     ...(mail_failed_reason ? [words.mail(WORDS[frame.locale].mail_failures[mail_failed_reason])] : []),
   ];
@@ -97,9 +103,44 @@ const gateOf = (frame: PortalFrame, gate: Gate, holds: boolean): Html =>
     status: WORDS[frame.locale].customer[holds ? "has" : "lacks"],
   })}</small>`;
 
-type Months = NonNullable<OneCustomer["account"]>["months"];
+type Account = NonNullable<OneCustomer["account"]>;
+type Months = Account["months"];
 
-/** Each month with what brought it: a file by its name, a request by its id. */
+/** A connection, and what the check of its EAN said. */
+function eanOf(frame: PortalFrame, { ean_code, ean_validation_status: status }: Account["connections"][number]): Html {
+  const { ean_checks: words } = WORDS[frame.locale].customer;
+  const ok = status === "matched" || status === "manual";
+  return html`<code>${ean_code}</code> <small>${chip(ok ? "done" : "yours", words[status ?? "pending"], { status: status ?? "pending" })}</small>`;
+}
+
+/** What a year yields and who is paid, as GET /v1/ere-positions says it. */
+function yieldOf(frame: PortalFrame, { ere, total_kwh, payout_handler, months }: Account): Html {
+  const { yields: words } = WORDS[frame.locale].customer;
+  if (months.length === 0) return html``;
+  const euro = (amount: number) => inEuro(amount, frame.locale);
+  const number = (value: number) => inNumbers(frame, value, 2);
+  const viaCpo = payout_handler === "via_cpo_invoicing";
+  return html`<h2>${ere ? words.title(ere.delivery_year) : words.unknown_title}</h2>
+${
+  ere
+    ? details([
+        [words.kwh, `${inNumbers(frame, ere.kwh_counted, 1)} kWh`],
+        [
+          words.ere,
+          html`${number(ere.ere_estimated)}<small>${words.of_these(number(ere.ere_registered), number(ere.ere_sold))}</small>`,
+        ],
+        [words.gross, euro(ere.gross_eur)],
+        [
+          words.net,
+          html`${euro(ere.net_eur)}<small>${ere.fee_pct === null ? words.fee_varies : words.fee(percent(frame, ere.fee_pct))}</small>`,
+        ],
+      ])
+    : html`<p>${words.unknown(inNumbers(frame, total_kwh, 1))}</p>`
+}
+<p class="quiet">${viaCpo ? words.via_cpo : words.service_pays}${viaCpo ? html` <a class="link" href="${frame.to("/payouts")}#payments">${words.to_payments}</a>` : ""}</p>`;
+}
+
+/** Each month with what brought it: a file by its name, which leads to it, a request by its id. */
 function monthsOf(frame: PortalFrame, months: Months): Html {
   const { delivered: words } = WORDS[frame.locale].customer;
   const { month, kwh, status, received } = words.columns;
@@ -110,11 +151,19 @@ function monthsOf(frame: PortalFrame, months: Months): Html {
       html`${longMonth(`${each.period}-01`, frame.words)}${each.ean_end ? html`<small>EAN …${each.ean_end}</small>` : ""}`,
       inNumbers(frame, each.total_kwh, 1),
       chip(STATES[each.status], words.statuses[each.status], { status: each.status }),
-      html`${longMoment(each.received_at, frame.words)}<small>${each.file ?? (each.request_id ? html`<code>${each.request_id}</code>` : words.sessions)}</small>`,
+      html`${longMoment(each.received_at, frame.words)}<small>${broughtBy(frame, each)}</small>`,
     ]),
     { blocks: true },
   );
 }
+
+function broughtBy(frame: PortalFrame, { upload_id, file, request_id }: Months[number]): Html {
+  const { delivered: words } = WORDS[frame.locale].customer;
+  if (upload_id)
+    return html`<a class="link" href="${frame.to(`/uploads/${upload_id}`)}">${file ?? words.file}</a> ${words.upload} <code>${upload_id}</code>`;
+  return request_id ? html`${words.request} <code>${request_id}</code>` : html`${words.sessions}`;
+}
+
 const STATES = {
   staged: "way",
   outside_mandate: "stopped",

@@ -8,7 +8,7 @@ import { customersPage } from "./list.ts";
 import { askedOf, type CustomerQuery, lookedFor } from "./query.ts";
 
 /** Customers of a page, and of what a file is written in one go. */
-const PAGE = 50;
+const PAGE = 25;
 const STRETCH = 1000;
 const REFERENCE = /^(?:cus_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 

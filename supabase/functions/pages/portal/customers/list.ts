@@ -5,16 +5,17 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
-import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
-import { rowList } from "../../kit/parts/rows.ts";
+import { records } from "../../kit/parts/records.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
+import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Customer, Customers } from "./model.ts";
-import { BY, CHARGERS, type CustomerQuery, MAIL, REGISTRATIONS, SOURCES } from "./query.ts";
+import { ACTIVE, BY, CHARGERS, type CustomerQuery, MAIL, NEEDS, REGISTRATIONS, SOURCES } from "./query.ts";
 
 /** The months that may be chosen: a customer stays for years. */
 const MONTHS = 60;
@@ -63,65 +64,64 @@ function whereIn(frame: PortalFrame, { customers, counted, found, searched_all }
   return html`<p class="quiet found-line" role="status">${rangeOf(frame, shown, customers.length, all)}</p>`;
 }
 
-/** Chips that choose at once, a field to look for somebody, and further choices. */
-function filters(frame: PortalFrame, asked: CustomerQuery, { counted, kinds }: Customers, now: Date): Html {
-  const words = WORDS[frame.locale].customers;
-  const { q, ...others } = asked;
-  const choice = (id: keyof CustomerQuery, label: string, options: { value: string; label: string }[]) =>
-    selectInput({ id, label, empty: words.any, options, value: asked[id] });
+/** A field to look for somebody, all choices, and chips for what is chosen and what often is. */
+function filters(frame: PortalFrame, asked: CustomerQuery, { kinds }: Customers, now: Date): Html {
+  const { customers: words, filters: filter } = WORDS[frame.locale];
   const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
     of.map((value) => ({ value, label: names[value] }));
-  const choose = (chosen: CustomerQuery, label: string) => ({
-    href: frame.to("/customers", { ...(q ? { q } : {}), ...chosen }),
-    label,
-    on: inOrder(chosen) === inOrder(others),
-  });
-  const by = asked.by ? { by: asked.by } : {};
-  const all = choose({}, words.all);
-  return html`<div class="top">${chipLinks(
-    words.status,
-    [
-      all.on && !q && counted !== null ? { ...all, count: inNumbers(frame, counted) } : all,
-      ...(kinds.brought && kinds.api ? BY.map((by) => ({ ...choose({ by }, words.by[by]), on: by === asked.by })) : []),
-      choose({ ...by, charger: "without" }, words.chargers.without),
-      choose({ ...by, charger: "without_mid" }, words.no_mid),
-      choose({ ...by, registration: "afgekeurd" }, words.registrations.afgekeurd),
-      choose({ ...by, active: "no" }, words.not_signed),
+  const choices: Choice[] = [
+    { id: "active", label: words.mandate, options: named(ACTIVE, words.mandates) },
+    { id: "charger", label: words.charger, options: named(CHARGERS, words.chargers) },
+    { id: "registration", label: words.registration, options: named(REGISTRATIONS, words.registrations) },
+    { id: "mail", label: words.mail, options: named(MAIL, words.mails) },
+    { id: "source", label: words.source, options: named(SOURCES, words.sources) },
+    { id: "month", label: words.month, options: monthsOf(frame, asked.month, now) },
+  ];
+  if (kinds.api) choices.push({ id: "needs", label: words.need, options: named(NEEDS, words.needs) });
+  // a choice only where there are both
+  if (asked.by || (kinds.brought && kinds.api))
+    choices.push({ id: "by", label: words.origin, options: named(BY, words.by) });
+  const labelOf = ({ id, label, options }: Choice) =>
+    `${label}: ${options.find(({ value }) => value === asked[id])?.label}`;
+  const without = (id: keyof CustomerQuery) => {
+    const { [id]: _, ...others } = asked;
+    return frame.to("/customers", others);
+  };
+  const often: (CustomerQuery & { label: string })[] = [
+    ...(kinds.brought && kinds.api ? BY.map((by) => ({ by, label: words.by[by] })) : []),
+    { charger: "without", label: words.chargers.without },
+    { charger: "without_mid", label: words.no_mid },
+    { registration: "afgekeurd", label: words.registrations.afgekeurd },
+    { active: "no", label: words.not_signed },
+  ];
+  return filterBar({
+    action: frame.to("/customers").split("?")[0] ?? "",
+    kept: { lang: frame.locale },
+    label: words.search,
+    hint: words.search_hint,
+    value: asked.q ?? "",
+    submit: words.search,
+    chips: filter,
+    chosen: [
+      ...(asked.q ? [{ href: without("q"), label: `“${asked.q}”` }] : []),
+      ...(asked.city ? [{ href: without("city"), label: `${words.city}: ${asked.city}` }] : []),
+      ...choices.filter(({ id }) => asked[id]).map((choice) => ({ href: without(choice.id), label: labelOf(choice) })),
     ],
-    "chips",
-  )}
-${filterBar({
-  action: frame.to("/customers").split("?")[0] ?? "",
-  kept: { lang: frame.locale, by: asked.by },
-  label: words.search,
-  hint: words.search_hint,
-  value: q ?? "",
-  submit: words.search,
-  clear: Object.keys(asked).length > 0 ? { href: frame.to("/customers"), label: words.clear } : undefined,
-  more: {
-    label: words.more_filters,
-    open: Object.keys(others).length > 0 && !isChip(others),
-    fields: html`<div class="filters">
+    often: often
+      .filter(({ label: _, ...chosen }) => Object.keys(chosen).every((id) => !asked[id as keyof CustomerQuery]))
+      .map(({ label, ...chosen }) => ({ href: frame.to("/customers", { ...asked, ...chosen }), label })),
+    clear: { href: frame.to("/customers"), label: filter.clear },
+    more: {
+      label: filter.label,
+      fields: html`<div class="filters">
 ${textInput({ id: "city", label: words.city, value: asked.city ?? "", attributes: html` maxlength="120" autocomplete="off"` })}
-${choice("active", words.mandate, named(["yes", "no"] as const, words.mandates))}
-${choice("charger", words.charger, named(CHARGERS, words.chargers))}
-${choice("mail", words.mail, named(MAIL, words.mails))}
-${choice("registration", words.registration, named(REGISTRATIONS, words.registrations))}
-${choice("source", words.source, named(SOURCES, words.sources))}
-${choice("month", words.month, monthsOf(frame, asked.month, now))}
+${choices.map((choice) => selectInput({ ...choice, empty: words.any, value: asked[choice.id] }))}
 </div>`,
-  },
-})}</div>`;
+    },
+  });
 }
 
-const inOrder = (query: CustomerQuery): string => JSON.stringify(Object.entries(query).sort());
-
-/** Whether one of the chips says it all. */
-function isChip({ charger, registration, active, by, ...others }: CustomerQuery): boolean {
-  const chosen = [charger, registration, active].filter(Boolean).length;
-  const chips = [charger && charger !== "with", registration === "afgekeurd", active === "no"].filter(Boolean).length;
-  return Object.keys(others).length === 0 && chosen <= 1 && chips === chosen;
-}
+type Choice = { id: keyof CustomerQuery; label: string; options: { value: string; label: string }[] };
 
 function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { value: string; label: string }[] {
   const [year, month] = dayOf(now.toISOString()).split("-").map(Number);
@@ -132,28 +132,30 @@ function monthsOf(frame: PortalFrame, chosen: string | undefined, now: Date): { 
   return months.map((value) => ({ value, label: longMonth(`${value}-01`, frame.words) }));
 }
 
-/** What differs from one customer to the next: who, since when and what of them; and how they stand. */
+/** A line for each customer; a phone shows who, how they stand, the charger and since when. */
 function customerRows(frame: PortalFrame, customers: readonly Customer[]): Html {
   const words = WORDS[frame.locale].customers;
-  const many = <Value>(of: (each: Customer) => Value) => new Set(customers.map(of)).size > 1;
-  const sources = many(({ source }) => source);
-  const chargers = many((each) => nameOfCharger(frame, each));
-  return rowList(
-    customers.map((each) => ({
-      href: frame.to(`/customers/${each.customer_ref}`),
-      what: each.naam ?? each.email ?? html`<code>${each.customer_ref.slice(0, 12)}…</code>`,
-      when: [
-        each.naam ? each.email : null,
-        each.city,
-        words.since(longMonth(each.attached_month, frame.words)),
-        sources ? words.sources[each.source] : null,
-        each.charger_count > 0 && chargers ? nameOfCharger(frame, each) : null,
-        each.external_ref,
-      ]
-        .filter(Boolean)
-        .join(" · "),
-      chip: html`${chargerChip(frame, each)} ${stateChip(frame, each)}`,
-    })),
+  const sources = new Set(customers.map(({ source }) => source)).size > 1;
+  return records(
+    words.title,
+    [
+      { name: words.customer },
+      { name: words.status, place: "state" },
+      { name: words.charger, place: "figure" },
+      { name: words.city },
+      { name: words.month, place: "date" },
+      ...(sources ? [{ name: words.source }] : []),
+      { name: words.reference },
+    ],
+    customers.map((each) => [
+      html`<a href="${frame.to(`/customers/${each.customer_ref}`)}">${each.naam ?? each.email ?? html`<code>${each.customer_ref.slice(0, 12)}…</code>`}</a>`,
+      stateChip(frame, each),
+      chargerCell(frame, each),
+      each.city,
+      longMonth(each.attached_month, frame.words),
+      ...(sources ? [words.sources[each.source]] : []),
+      each.external_ref,
+    ]),
   );
 }
 
@@ -165,17 +167,18 @@ function stateChip(frame: PortalFrame, { is_active, registration_status }: Custo
   return registrationChip(frame, registration_status);
 }
 
-export function registrationChip(frame: PortalFrame, status: keyof typeof STATES): Html {
-  return chip(STATES[status], WORDS[frame.locale].customers.registrations[status], { status });
+export function registrationChip(frame: PortalFrame, status: keyof typeof STATES.registration): Html {
+  return chip(STATES.registration[status], WORDS[frame.locale].customers.registrations[status], { status });
 }
-const STATES = { concept: "quiet", ingediend: "way", goedgekeurd: "done", afgekeurd: "stopped" } as const;
 
-/** What is wrong with the newest charger; nothing where it counts. */
-function chargerChip(frame: PortalFrame, { charger_count, charger_mid_eligible }: Customer): Html | "" {
+/** The newest charger, or what is wrong with it. */
+function chargerCell(frame: PortalFrame, customer: Customer): Html | string {
   const words = WORDS[frame.locale].customers;
+  const { charger_count, charger_mid_eligible } = customer;
   if (charger_count === 0) return chip("yours", words.chargers.without, { of: "charger" });
   if (charger_mid_eligible === false) return chip("yours", words.no_mid, { of: "charger" });
-  return charger_mid_eligible === null ? chip("way", words.mid_unknown) : "";
+  if (charger_mid_eligible === null) return chip("way", words.mid_unknown);
+  return charger_count > 1 ? words.many_chargers(inNumbers(frame, charger_count)) : nameOfCharger(frame, customer);
 }
 
 /** The newest charger, and how many there are. */

@@ -1,7 +1,9 @@
 import { AttributedCustomer } from "#shared/endpoints/responses/customer.ts";
+import { Ere } from "#shared/endpoints/responses/ere.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { checklist } from "#shared/values/gates.ts";
+import { EanValidationStatus, PayoutHandler } from "#shared/values/models.ts";
 import { DraftStatus } from "../drafts/model.ts";
 import { Who } from "../model.ts";
 
@@ -44,6 +46,13 @@ const OneCustomer = z.object({
     .object({
       client: z.object({ id: z.string(), name: z.string() }),
       checklist: checklist(),
+      connections: z.array(z.object({ ean_code: z.string(), ean_validation_status: EanValidationStatus })),
+      payout_handler: PayoutHandler,
+      /** Null without an IBAN. */
+      iban_checksum_ok: z.boolean().nullable(),
+      /** As GET /v1/ere-positions answers them; ere is null until the figures of a year are published. */
+      total_kwh: z.number(),
+      ere: Ere.nullable(),
       months: z.array(
         z.object({
           period: z.string(),
@@ -52,6 +61,7 @@ const OneCustomer = z.object({
           received_at: z.string(),
           request_id: z.string().nullable(),
           file: z.string().nullable(),
+          upload_id: z.string().nullable(),
           /** Of several connections: the last digits of the EAN of this one. */
           ean_end: z.string().nullable(),
         }),

@@ -12,6 +12,8 @@ export type CustomerQuery = {
   /** Whom the partner brought, or the accounts of its CPO clients. */
   by?: "brought" | "api";
   registration?: string;
+  /** What an account of a CPO client lacks. */
+  needs?: string;
   /** As 2026-03. */
   month?: string;
 };
@@ -26,9 +28,10 @@ export const SOURCES = [
 ] as const;
 export const CHARGERS = ["with", "without", "without_mid"] as const;
 export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"] as const;
-const ACTIVE = ["yes", "no"] as const;
+export const ACTIVE = ["yes", "no"] as const;
 export const BY = ["brought", "api"] as const;
 export const MAIL = ["failed"] as const;
+export const NEEDS = ["signature", "ean", "months", "iban"] as const;
 
 export function askedOf({ c }: PortalRequest): CustomerQuery {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
@@ -41,6 +44,7 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
     charger: one("charger", CHARGERS),
     by: one("by", BY),
     mail: one("mail", MAIL),
+    needs: one("needs", NEEDS),
     registration: one("registration", REGISTRATIONS),
     month,
   });
@@ -49,8 +53,8 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
 /** What api.read_portal_customers looks for. */
 export const lookedFor = ({ q, active, month, ...rest }: CustomerQuery) => ({
   ...rest,
-  // only who was brought has a source
-  ...(rest.source ? { by: "brought" } : {}),
+  // only who was brought has a source, and only accounts of a client are judged for what they need
+  ...(rest.source ? { by: "brought" } : rest.needs ? { by: "api" } : {}),
   text: q,
   is_active: active && active === "yes",
   month: month && `${month}-01`,

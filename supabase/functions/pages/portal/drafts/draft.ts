@@ -2,10 +2,11 @@ import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { longMoment } from "../../kit/document.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { askTwiceBody, doButton, newsOf } from "../../kit/signed_in_views.ts";
+import { askTwiceBody, doButton, newsOf, notDone } from "../../kit/signed_in_views.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import type { PortalFrame } from "../request.ts";
+import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, OneDraft } from "./model.ts";
 import { numberOf } from "./number.ts";
@@ -22,16 +23,16 @@ export function draftPage(frame: PortalFrame, one: OneDraft, news: string | null
   return portalPage(frame, "/drafts", who, {
     title: draft.name ?? draft.email,
     up: { href: frame.to("/drafts", here), label: words.back },
-    body: html`${newsOf(news === "sent" ? words.sent : news === "not_sent" ? words.not_sent : undefined)}
+    body: html`${newsOf(news === "sent" ? words.sent : undefined)}${notDone(news === "not_sent" ? words.not_sent : undefined)}
 ${news === "link" ? claimLink(frame, one) : ""}
-<div class="beside"><section><p class="panel${draft.status === "conflict" ? " waits" : ""}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
+<div class="beside"><section><p class="panel ${STATES.draft[draft.status]}"><strong>${words.statuses[draft.status]}.</strong> ${words.means[draft.status]}</p>
 ${draft.mail_failed_at && draft.mail_failed_reason && isOpen ? html`<p class="panel waits">${words.mail_failed(longDate(draft.mail_failed_at, frame.words), WORDS[frame.locale].mail_failures[draft.mail_failed_reason])}</p>` : ""}
 ${draft.status === "conflict" ? html`<ul>${words.conflict_help.map((line) => html`<li>${line}</li>`)}</ul>` : ""}
 ${customer_ref ? html`<p><a class="link" href="${frame.to(`/customers/${customer_ref}`)}">${words.to_customer}</a></p>` : ""}
 ${details([
   [words.email, draft.email],
   [words.reference, draft.external_ref],
-  [words.number, numberOf(draft.draft_id)],
+  [words.number, html`<code data-copy>${numberOf(draft.draft_id)}</code>`],
   [words.city, draft.city],
   [words.made, on(draft.created_at)],
   [words.invited, on(draft.invited_at)],
@@ -74,7 +75,7 @@ ${doButton(frame, `${page}/link`, {}, words.show_link, here)}`;
 /** In a field, so that it can be copied without script. */
 function claimLink(frame: PortalFrame, { claim_url }: OneDraft): Html {
   const words = WORDS[frame.locale].drafts;
-  if (!claim_url) return newsOf(words.no_link);
+  if (!claim_url) return notDone(words.no_link);
   return html`<div class="panel" role="status"><div class="field">
 <label for="claim-link">${words.link_is}</label>
 <p class="hint" id="claim-link-hint">${words.link_secret}</p>
@@ -93,7 +94,7 @@ export function askWithdrawPage(frame: PortalFrame, { who, draft }: OneDraft, he
   const asked = {
     title: words.withdraw_ask(draft.name ?? draft.email),
     means,
-    yes: words.withdraw_yes,
+    yes: words.withdraw_yes(1),
     no: words.withdraw_no,
   };
   return portalPage(frame, "/drafts", who, {

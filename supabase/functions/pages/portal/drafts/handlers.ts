@@ -7,15 +7,15 @@ import { askWithdrawPage, draftPage } from "./draft.ts";
 import { columnsOf, rowOf } from "./file.ts";
 import { askWithdrawDraftsPage, draftsPage, hereOf, type Place, withdrawalOf } from "./list.ts";
 import type { Withdrawn } from "./model.ts";
-import { askedOf, PAGE } from "./query.ts";
+import { askedOf, PAGE, stagesOf } from "./query.ts";
 
 /** Drafts that a file is written from in one go. */
 const STRETCH = 1000;
 
 /** What is looked for, from which draft on it is searched, and how many of what is found are left out. */
 function queryOf(request: PortalRequest, after: string | null, skip: number, limit: number) {
-  const { q, ...rest } = askedOf(request);
-  return { for: { ...rest, text: q }, after, skip, limit };
+  const { q, status, ...rest } = askedOf(request);
+  return { for: { ...rest, ...(status ? { status: stagesOf(status) } : {}), text: q }, after, skip, limit };
 }
 
 function placeOf({ c, pageAsked }: PortalRequest): Place {

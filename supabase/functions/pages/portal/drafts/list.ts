@@ -1,20 +1,23 @@
-import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
 import { selectInput } from "../../kit/fields.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
-import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
+import { records } from "../../kit/parts/records.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
-import { type Column, inNumbers, newsOf, type TableCell, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, newsOf, notDone } from "../../kit/signed_in_views.ts";
+import { lastClick } from "../../kit/views.ts";
+import { shortDay } from "../days.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { pageLinks, rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
+import { STATES } from "../states.ts";
 import { WORDS } from "../words.ts";
 import type { Draft, Drafts } from "./model.ts";
-import { type DraftQuery, NEEDS, PAGE, SORTS, STATUSES } from "./query.ts";
+import { type DraftQuery, NEEDS, PAGE, SORTS, STAGES, STATUSES, type Stage, stagesOf } from "./query.ts";
 
 /** Where in the list the reader is: in which stretch of it, and on which page of that. */
 export type Place = { after: string | null; page: number };
@@ -36,9 +39,9 @@ export function draftsPage(
   all_ticked: boolean,
 ): Html {
   const words = WORDS[frame.locale].drafts;
-  const told = newsOf(newsTold(frame, news));
-  const { sort: _sort, ...filters } = asked;
-  const filtered = Object.keys(filters).length > 0;
+  const told = newsTold(frame, news);
+  const { sort: _sort, ...looked } = asked;
+  const filtered = Object.keys(looked).length > 0;
   if (drafts.length === 0 && !filtered && !after && page === 1)
     return portalPage(frame, "/drafts", who, {
       title: words.title,
@@ -49,14 +52,14 @@ export function draftsPage(
     frame.to("/drafts", { ...asked, ...(after ? { after } : {}), ...place });
   return portalPage(frame, "/drafts", who, {
     title: words.title,
-    body: html`${told}${choices(frame, asked, counts)}
+    body: html`${told}${filters(frame, asked, counts)}
 <div id="found">${
       drafts.length === 0
         ? html`<p role="status">${more_after ? words.nobody_yet : words.nobody}</p>`
         : html`<p class="quiet found-line" role="status">${rangeOf(frame, from, drafts.length, total)}${after || more_after ? ` ${words.of_these}` : ""}${drafts.every(({ invited_at }) => invited_at === null) ? `. ${words.none_mailed}` : ""}${all_ticked ? "" : html` <a href="${to({ ...(page > 1 ? { page: String(page) } : {}), tick: "all" })}">${words.tick_all(drafts.length)}</a>`}</p>
 <form method="post" action="${frame.to("/drafts/act", hereOf(asked, { after, page }))}">
 ${formToken(frame.form_token)}
-${draftTable(frame, drafts, asked, hereOf(asked, { after, page }), all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
+${draftRows(frame, drafts, asked, hereOf(asked, { after, page }), all_ticked ? drafts.map(({ draft_id }) => draft_id) : news.getAll("draft"))}
 <div class="confirm ticked" id="ticked" tabindex="-1"><div class="actions"><button class="button second" name="act" value="remind">${words.remind_ticked}</button><button class="button second" name="act" value="withdraw">${words.withdraw_ticked}</button></div></div>
 </form>`
     }
@@ -70,60 +73,64 @@ ${waysOn(words.pages, [
   });
 }
 
-function newsTold(frame: PortalFrame, news: URLSearchParams): string | undefined {
+function newsTold(frame: PortalFrame, news: URLSearchParams): Html {
   const words = WORDS[frame.locale].drafts;
   const count = (name: string) => Number(news.get(name) ?? 0);
-  const told: Record<string, string> = {
+  const done: Record<string, string> = {
     withdrawn: words.withdrawn,
-    withdrawn_before: words.withdrawn_before,
-    none_ticked: words.none_ticked,
     reminded: words.reminded(count("done"), count("left")),
     withdrawn_all: words.withdrawn_all(count("done"), count("left"), count("before")),
   };
-  return told[news.get("news") ?? ""];
+  const not_done: Record<string, string> = { withdrawn_before: words.withdrawn_before, none_ticked: words.none_ticked };
+  const told = news.get("news") ?? "";
+  return html`${newsOf(done[told])}${notDone(not_done[told])}`;
 }
 
-/** How many are at each stage, each count leads to them; a field to look for somebody, and further choices. */
-function choices(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]): Html {
-  const words = WORDS[frame.locale].drafts;
-  const { status: chosen, ...others } = asked;
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const choose = (status: DraftQuery["status"], label: string, count: number) => ({
-    href: frame.to("/drafts", { ...others, ...(status ? { status } : {}) }),
-    label,
-    count: inNumbers(frame, count),
-    on: status === chosen,
-  });
+/** A field to look for somebody, all choices, and how many are at each stage, where each count leads to them. */
+function filters(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]): Html {
+  const { drafts: words, filters: filter } = WORDS[frame.locale];
   const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
     of.map((value) => ({ value, label: names[value] }));
-  return html`<div class="top">${chipLinks(
-    words.status,
-    [
-      choose(undefined, words.all, all),
-      ...STATUSES.map((status) => choose(status, words.statuses[status], counts[status] ?? 0)),
+  const without = (id: keyof DraftQuery) => {
+    const { [id]: _, ...others } = asked;
+    return frame.to("/drafts", others);
+  };
+  const countOf = (status: Stage) => stagesOf(status).reduce((sum, each) => sum + (counts[each] ?? 0), 0);
+  const stageOf = (status: Stage) => (status === "begun" ? words.begun : words.statuses[status]);
+  const chipOf = (status: Stage) => ({
+    href: frame.to("/drafts", { ...asked, status }),
+    label: stageOf(status),
+    count: inNumbers(frame, countOf(status)),
+  });
+  return filterBar({
+    action: frame.to("/drafts").split("?")[0] ?? "",
+    kept: { lang: frame.locale },
+    label: words.search,
+    hint: words.search_hint,
+    value: asked.q ?? "",
+    submit: words.search,
+    chips: filter,
+    chosen: [
+      ...(asked.q ? [{ href: without("q"), label: `“${asked.q}”` }] : []),
+      ...(asked.status ? [{ ...chipOf(asked.status), href: without("status") }] : []),
+      ...(asked.needs ? [{ href: without("needs"), label: words.needs_are[asked.needs] }] : []),
     ],
-    "chips",
-  )}
-${filterBar({
-  action: frame.to("/drafts").split("?")[0] ?? "",
-  kept: { lang: frame.locale, status: chosen },
-  label: words.search,
-  hint: words.search_hint,
-  value: asked.q ?? "",
-  submit: words.search,
-  clear: Object.keys(asked).length > 0 ? { href: frame.to("/drafts"), label: words.clear } : undefined,
-  more: {
-    label: words.more_filters,
-    open: asked.needs !== undefined,
-    fields: html`<div class="filters">
+    // a stage in which nobody is leads nowhere
+    often: STATUSES.filter((status) => status !== asked.status && countOf(status) > 0).map(chipOf),
+    clear: { href: frame.to("/drafts"), label: filter.clear },
+    more: {
+      label: filter.label,
+      fields: html`<div class="filters">
+${selectInput({ id: "status", label: words.status, empty: words.any, value: asked.status, options: STAGES.map((value) => ({ value, label: stageOf(value) })) })}
 ${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: named(NEEDS, words.needs_are) })}
 ${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: named(SORTS, words.sorts) })}
 </div>`,
-  },
-})}</div>`;
+    },
+  });
 }
 
-function draftTable(
+/** A line for each sign-up; a phone shows who, the stage, the connection and since when. */
+function draftRows(
   frame: PortalFrame,
   drafts: readonly Draft[],
   asked: DraftQuery,
@@ -131,60 +138,52 @@ function draftTable(
   ticked: readonly string[],
 ): Html {
   const words = WORDS[frame.locale].drafts;
-  const day = (moment: string) => longDate(moment, frame.words);
-  const { person, status, connection, made, until, city, reference } = words;
-  const sortable = (name: string, sort: DraftQuery["sort"]) => ({
+  const day = (moment: string) => shortDay(frame, moment);
+  const sortable = (name: string, sort: (typeof SORTS)[number]) => ({
     name,
-    text: true,
     sort: {
-      href: frame.to("/drafts", { ...asked, sort: sort ?? "" }),
-      ...(asked.sort === sort ? { is: sort ? ("ascending" as const) : ("descending" as const) } : {}),
+      href: frame.to("/drafts", { ...asked, sort }),
+      ...(asked.sort === sort ? { is: "ascending" as const } : {}),
     },
   });
-  const byDate = asked.sort
-    ? {
-        ...sortable(made, undefined),
-        ...(asked.sort === "oldest"
-          ? { sort: { href: frame.to("/drafts", { ...asked, sort: "" }), is: "ascending" as const } }
-          : {}),
-      }
-    : {
-        ...sortable(made, undefined),
-        sort: { href: frame.to("/drafts", { ...asked, sort: "oldest" }), is: "descending" as const },
-      };
+  const byDate = {
+    name: words.made,
+    place: "date" as const,
+    sort: {
+      href: frame.to("/drafts", { ...asked, sort: asked.sort ? "" : "oldest" }),
+      ...(asked.sort && asked.sort !== "oldest"
+        ? {}
+        : { is: asked.sort ? ("ascending" as const) : ("descending" as const) }),
+    },
+  };
   const mixed = drafts.some(({ invited_at }) => invited_at !== null);
-  const columns: Column[] = [
-    sortable(person, "name"),
-    sortable(status, "status"),
-    { name: connection, text: true },
-    byDate,
-    sortable(until, "until"),
-    sortable(city, "city"),
-    { name: reference, text: true },
-  ];
-  const rows = drafts.map((draft): TableCell[] => {
-    const name = draft.name ?? draft.email;
-    return [
-      html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>${draft.name ? html`<small>${draft.email}</small>` : ""}`,
-      chip(STATES[draft.status], words.statuses[draft.status], { status: draft.status }),
-      draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
-      html`${day(draft.created_at)}${draft.invited_at || !mixed ? "" : html`<small>${words.not_mailed}</small>`}`,
-      draft.status === "invited" ? day(draft.expires_at) : null,
-      draft.city,
-      draft.external_ref,
-    ];
-  });
-  // a column in which nobody has anything says nothing
-  const said = columns.map(({ sort }, at) => sort?.is || rows.some((row) => row[at] !== null));
-  return table(
+  return records(
     words.table,
-    columns.filter((_, at) => said[at]),
-    rows.map((row) => row.filter((_, at) => said[at])),
-    { blocks: true },
+    [
+      sortable(words.person, "name"),
+      { ...sortable(words.status, "status"), place: "state" },
+      { name: words.connection, place: "figure" },
+      sortable(words.city, "city"),
+      { name: words.reference },
+      byDate,
+      { name: words.mail },
+      { ...sortable(words.until, "until"), place: "day" },
+    ],
+    drafts.map((draft) => {
+      const name = draft.name ?? draft.email;
+      return [
+        html`<label class="pick"><input type="checkbox" name="draft" value="${draft.draft_id}"${ticked.includes(draft.draft_id) ? html` checked` : ""} aria-label="${words.tick(name)}"></label><a class="skip" href="#ticked">${words.to_buttons}</a><a href="${frame.to(`/drafts/${draft.draft_id}`, here)}">${name}</a>`,
+        chip(STATES.draft[draft.status], words.statuses[draft.status], { status: draft.status }),
+        draft.status === "invited" || draft.status === "claimed" ? words.ean_short[draft.ean_status] : null,
+        draft.city,
+        draft.external_ref,
+        day(draft.created_at),
+        mixed && !draft.invited_at ? words.not_mailed : null,
+        draft.status === "invited" ? day(draft.expires_at) : null,
+      ];
+    }),
   );
 }
-
-const STATES = { invited: "way", claimed: "way", active: "done", conflict: "yours", expired: "stopped" } as const;
 
 /** Where several drafts are withdrawn, and where in the list the reader was. */
 export const withdrawalOf = (frame: PortalFrame, here: Record<string, string>, draft_ids: readonly string[]): string =>
@@ -211,7 +210,7 @@ export function askWithdrawDraftsPage(
 <ul>${[words.withdraw_link, words.withdraw_cap, ...(drafts.some(({ claimed_at }) => claimed_at) ? [words.withdraw_begun] : [])].map((line) => html`<li>${line}</li>`)}</ul>
 <form method="post" action="${withdrawalOf(frame, here, draft_ids)}">
 ${formToken(frame.form_token)}
-<div class="actions"><button class="button">${words.withdraw_yes}</button><a class="link" href="${frame.to("/drafts", here)}">${words.withdraw_no}</a></div>
+<div class="actions">${lastClick(words.withdraw_yes(drafts.length), frame.to("/drafts", here), words.withdraw_no)}</div>
 </form>`,
   });
 }

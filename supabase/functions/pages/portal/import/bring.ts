@@ -249,26 +249,26 @@ function onePage(frame: PortalFrame, who: Who, mailed_before: boolean | null, ne
     body: html`<p>${words.what}</p>
 <form method="post" action="${frame.to(ONE)}" novalidate>
 ${formToken(frame.form_token)}
-${radios({
-  id: "type",
-  label: words.type,
-  error: errors.type,
-  value: typed.get("type") ?? "particulier",
-  options: AccountType.options.map((value) => ({ value, label: words.types[value] })),
-})}
+<div class="beside"><div>${radios({
+      id: "type",
+      label: words.type,
+      error: errors.type,
+      value: typed.get("type") ?? "particulier",
+      options: AccountType.options.map((value) => ({ value, label: words.types[value] })),
+    })}
 ${input("naam", { hint: words.naam_hint })}
 ${input("email", { type: "email", required: true })}
 ${input("phone", { type: "tel" })}
 ${input("bedrijfsnaam")}
 ${input("contactpersoon")}
-${input("kvk", { hint: words.kvk_hint })}
-<div class="pair">${input("postcode")}${input("huisnummer")}</div>
+${input("kvk", { hint: words.kvk_hint })}</div>
+<div><div class="pair">${input("postcode")}${input("huisnummer")}</div>
 <div class="pair">${input("toevoeging")}${input("plaats")}</div>
 ${input("ean", { hint: words.ean_hint })}
 ${input("external_ref")}
 ${mailRadios(frame, news, mailed_before)}
 ${consentTick(frame, news, "one")}
-<div class="actions"><button class="button">${words.submit}</button></div>
+<div class="actions"><button class="button">${words.submit}</button></div></div></div>
 </form>`,
   });
 }

@@ -7,31 +7,33 @@ import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
-import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
-import type { Invoice, Payout, Payouts } from "./model.ts";
+import type { Invoice, Payment, Payout, Payouts } from "./model.ts";
 
 /** What a partner earned by quarter, what was paid of it and when, its invoices, and how it is reckoned. */
 export function payoutsPage(frame: PortalFrame, shown: Payouts): Html {
-  const { who, payouts, invoices, fee_pct, share_pct } = shown;
+  const { who, payouts, payments, invoices, fee_pct, share_pct } = shown;
   const words = WORDS[frame.locale].payouts;
   return portalPage(frame, "/payouts", who, {
     title: words.title,
     body: html`${todo(frame, shown)}
 <h2>${words.quarters}</h2>
-${payouts.length === 0 ? empty("bank", words.nothing) : quarterTable(frame, payouts)}
+${payouts.length === 0 ? empty("bank", words.nothing, { href: frame.to("/import"), label: WORDS[frame.locale].menu["/import"] }) : quarterTable(frame, payouts)}
 ${payouts.length === 0 ? "" : html`<p class="quiet">${words.quarters_are(payouts.length)}</p><p class="save"><a class="link" href="${frame.to("/payouts.csv")}">${icon("csv")} ${words.download}</a></p>`}
 <p>${words.when}</p>
+${payments.length === 0 ? "" : paymentTable(frame, payments)}
 <div class="beside"><section><h2>${words.invoices}</h2>
 ${
   invoices.length === 0
     ? empty("pdf", words.no_invoices)
     : html`${invoiceRows(frame, invoices)}
 <p class="quiet">${words.invoices_are(invoices.length)}</p>`
-}</section>
+}
+${payments.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}</section>
 <section><h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
@@ -62,7 +64,7 @@ function todo(frame: PortalFrame, { iban_last4, iban_held_until, invoices_need }
       : html`<ul class="todo">${lines.map(({ text, page, label }) => html`<li><p>${text}</p><p><a class="link" href="${frame.to(page)}">${label}</a></p></li>`)}</ul>`
   }
 ${iban_last4 ? html`<p>${words.payouts.account(iban_last4)}</p>` : ""}
-${iban_held_until ? html`<p class="panel">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
+${iban_held_until ? html`<p class="panel waits">${words.payouts.held(longMoment(iban_held_until, frame.words))}</p>` : ""}`;
 }
 
 function quarterOf(frame: PortalFrame, period: string): string {
@@ -88,11 +90,57 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
       inEuro(payout.partner_share_eur, frame.locale),
       inEuro(payout.vat_eur, frame.locale),
     ]),
-    { blocks: true },
+    {
+      blocks: true,
+      ...(payouts.length > 1 ? { total: totalOf(frame, payouts) } : {}),
+    },
   );
 }
 
-const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
+export const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
+
+/** Payments to the partner, each with what is in it. What its customers get from it is listed by customer. */
+function paymentTable(frame: PortalFrame, payments: readonly Payment[]): Html {
+  const { payments: words, short, status, yours, vat } = WORDS[frame.locale].payouts;
+  const euro = (amount: number) => inEuro(amount, frame.locale);
+  return html`<h2 id="payments">${words.title}</h2>
+<p>${words.what}</p>
+${table(
+  words.title,
+  [
+    { name: words.prepared },
+    { name: status, text: true },
+    ...[words.amount, yours, vat, words.customers].map((name) => ({ name })),
+  ],
+  payments.map((each) => [
+    longDate(each.created_at, frame.words),
+    html`${chip(STATES[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longDate(each.paid_at, frame.words)}</small>` : ""}`,
+    euro(each.amount_eur),
+    euro(each.share_eur),
+    euro(each.vat_eur),
+    each.customers_eur === 0
+      ? null
+      : html`<a class="link" href="${frame.to("/payouts/settlements", { payment: each.payment_reference })}">${euro(each.customers_eur)}</a>`,
+  ]),
+  { blocks: true },
+)}
+<p class="save"><a class="link" href="${frame.to("/payouts/settlements")}">${words.by_customer}</a></p>`;
+}
+
+/** What the quarters come to; a customer is in several of them, so they are not added up. */
+function totalOf(frame: PortalFrame, payouts: readonly Payout[]): TableCell[] {
+  const sum = (of: "kwh" | "ere_units" | "partner_share_eur" | "vat_eur") =>
+    payouts.reduce((all, payout) => all + payout[of], 0);
+  return [
+    WORDS[frame.locale].payouts.total,
+    null,
+    null,
+    inNumbers(frame, sum("kwh")),
+    inNumbers(frame, sum("ere_units"), 2),
+    inEuro(sum("partner_share_eur"), frame.locale),
+    inEuro(sum("vat_eur"), frame.locale),
+  ];
+}
 
 /** Invoices as rows that open the document. */
 function invoiceRows(frame: PortalFrame, invoices: readonly Invoice[]): Html {

@@ -42,23 +42,23 @@ function accountPage(frame: PortalFrame, settings: Settings, { typed, errors }: 
     title: words.title,
     errors,
     body: html`${newsOf(typed.get("news") === "saved" ? words.saved : undefined)}
-${
-  iban_masked
-    ? html`<dl>
+<div class="beside"><section>${
+      iban_masked
+        ? html`<dl>
 <div><dt>${words.iban}</dt><dd>${iban_masked}</dd></div>
 <div><dt>${words.account_holder}</dt><dd>${account_holder}</dd></div>
 </dl>`
-    : html`<p>${words.none}</p>`
-}
-${iban_held_until ? html`<p class="panel">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
-<h2>${iban_masked ? words.change : words.add}</h2>
-<p>${words.what}</p>
+        : html`<p>${words.none}</p>`
+    }
+${iban_held_until ? html`<p class="panel waits">${words.held(longMoment(iban_held_until, frame.words))}</p>` : ""}
+<p>${words.what}</p></section>
+<section><h2>${iban_masked ? words.change : words.add}</h2>
 ${codeFirst(frame, settings)}
 <form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
 ${textInput({ id: "iban", label: words.iban, hint: words.iban_hint, error: errors.iban, value: typed.get("iban"), required: true, attributes: html` autocomplete="off" maxlength="42" autocapitalize="characters" spellcheck="false" data-group="4"` })}
 ${textInput({ id: "account_holder", label: words.account_holder, hint: words.account_holder_hint, error: errors.account_holder, value: typed.get("account_holder") ?? account_holder, required: true, attributes: html` autocomplete="off" maxlength="120"` })}
 <div class="actions"><button class="button">${words.submit}</button></div>
-</form>`,
+</form></section></div>`,
   });
 }

@@ -17,7 +17,7 @@ import { waysOn } from "../paging.ts";
 import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import { codeFirst, countOf, settingPage } from "./frame.ts";
-import { attemptText, stateOf } from "./webhook_views.ts";
+import { attemptText, stateOf, webhookChip } from "./webhook_views.ts";
 
 const PAGE = "/settings/clients";
 /** Accounts of a page. */
@@ -101,7 +101,7 @@ ${
           href: frame.to(`${PAGE}/${client.id}`),
           what: client.name,
           when: accountsOf(frame, client),
-          chip: client.disabled_at ? chip("stopped", words.off) : null,
+          chip: client.disabled_at ? chip("stopped", words.off) : webhookChip(frame, client.webhooks),
         })),
       )
 }`,
@@ -111,7 +111,7 @@ ${
 /** One client: what it may do, what its webhooks did lately, and its accounts with what each still needs. */
 function clientPage(frame: PortalFrame, shown: OneClient, { typed }: Returned, later: boolean): Html {
   const words = WORDS[frame.locale].settings.clients;
-  const { who, client, webhooks, accounts, after } = shown;
+  const { who, client, webhooks, parked, accounts, after } = shown;
   const page = `${PAGE}/${client.id}`;
   const codes = (scopes: readonly string[]) => scopes.map((scope) => html`<code>${scope}</code><br>`);
   return settingPage(frame, who, {
@@ -130,8 +130,9 @@ ${client.missing_scopes.length > 0 ? html`<div><dt>${words.missing}</dt><dd>${co
 </dl>
 <p>${words.ask}</p>
 ${client.disabled_at ? "" : html`<div class="actions"><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a></div>`}</section>
-<section><h2>${words.webhooks}</h2>
+<section><h2 id="webhooks">${words.webhooks}</h2>
 ${webhooks.length === 0 ? empty("bolt", words.no_webhooks) : html`<ul class="pages">${webhooks.map((each) => webhookOf(frame, each))}</ul>`}</section></div>
+${parked.length === 0 ? "" : parkedNames(frame, parked)}
 <h2 id="accounts">${words.table}</h2>
 ${
   accounts.length === 0
@@ -144,6 +145,21 @@ ${waysOn(words.pages, [
   ...(after ? [{ href: `${frame.to(page, { after })}#accounts`, label: words.next }] : []),
 ])}`,
   });
+}
+
+/** The names that sessions wait for: a charger that gets such a name gets its sessions. */
+function parkedNames(frame: PortalFrame, parked: OneClient["parked"]): Html {
+  const words = WORDS[frame.locale].settings.clients.parked;
+  return html`<h2 id="parked">${words.title}</h2>
+<p>${words.what}</p>
+${table(
+  words.title,
+  [{ name: words.name }, { name: words.sessions }],
+  parked.map(({ kind, value, sessions }) => [
+    html`<code>${value}</code><small><code>${kind}</code></small>`,
+    inNumbers(frame, sessions),
+  ]),
+)}`;
 }
 
 function webhookOf(frame: PortalFrame, webhook: OneClient["webhooks"][number]): Html {

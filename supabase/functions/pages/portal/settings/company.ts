@@ -51,15 +51,15 @@ function companyPage(frame: PortalFrame, { who, partner, invoices_need }: Settin
     errors,
     body: html`${newsOf(typed.get("news") === "saved" ? words.saved : undefined)}
 <p>${words.what}</p>
-${invoices_need ? html`<p class="panel">${words.invoices_need[invoices_need]}</p>` : html`<p>${words.invoices_need_nothing}</p>`}
+${invoices_need ? html`<p class="panel waits">${words.invoices_need[invoices_need]}</p>` : html`<p>${words.invoices_need_nothing}</p>`}
 <form method="post" action="${frame.to(PAGE)}" novalidate>
 ${formToken(frame.form_token)}
-${input("name", "organization", 120)}
+<div class="beside"><div>${input("name", "organization", 120)}
 ${input("kvk", "off", 12)}
-${input("vat", "off", 24)}
-${input("street", "address-line1", 120)}
+${input("vat", "off", 24)}</div>
+<div>${input("street", "address-line1", 120)}
 <div class="pair">${input("house_number", "off", 20)}${input("postal_code", "postal-code", 10)}</div>
-${input("city", "address-level2", 120)}
+${input("city", "address-level2", 120)}</div></div>
 <div class="actions"><button class="button">${words.submit}</button></div>
 </form>`,
   });

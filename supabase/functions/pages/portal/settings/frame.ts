@@ -32,7 +32,7 @@ export function askTwicePage(
 export function codeFirst(frame: PortalFrame, { signed_in_recently }: { signed_in_recently: boolean }): Html {
   const words = WORDS[frame.locale].settings;
   if (signed_in_recently) return newsOf(frame.waited() ? words.press_again : undefined);
-  return html`<p class="panel">${words.code_first}</p>`;
+  return html`<p class="panel way">${words.code_first}</p>`;
 }
 
 /** Rows that api.read_portal_log and api.read_portal_webhook count. */

@@ -3,7 +3,7 @@ import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { chipLinks, filterBar } from "../../kit/parts/filter_bar.ts";
+import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { numberOf } from "../drafts/number.ts";
 import { lineIn } from "../line.ts";
@@ -14,7 +14,7 @@ import { WORDS } from "../words.ts";
 import { countOf, pagesOf, settingPage } from "./frame.ts";
 
 const PAGE = "/settings/log";
-const LIMIT = 50;
+const LIMIT = 25;
 const BY = ["person", "key", "operator"] as const;
 /** Changes that a file is written from in one go. */
 const STRETCH = 1000;
@@ -64,38 +64,38 @@ export const downloadLog = signedIn(async (request) => {
 });
 
 function logPage(frame: PortalFrame, { who, counts, changes, before: next }: Log, asked: Asked, page: number): Html {
-  const { settings, bring } = WORDS[frame.locale];
+  const { settings, bring, filters } = WORDS[frame.locale];
   const words = settings.log;
   const from = (page - 1) * LIMIT;
   const all = BY.reduce((sum, by) => sum + (counts?.[by] ?? 0), 0);
   const total = asked.by ? (counts?.[asked.by] ?? 0) : all;
   const filtered = Object.keys(asked).length > 0;
   const { by: chosen, ...others } = asked;
-  const choose = (by: Asked["by"], label: string, count: number) => ({
-    href: frame.to(PAGE, { ...others, ...(by ? { by } : {}) }),
-    label,
-    count: countOf(frame, count),
-    on: by === chosen,
+  const chipOf = (by: (typeof BY)[number]) => ({
+    href: frame.to(PAGE, { ...others, by }),
+    label: words.chips[by],
+    count: countOf(frame, counts?.[by] ?? 0),
   });
   return settingPage(frame, who, {
     title: words.title,
     body: html`${
       changes.length === 0 && !filtered
         ? ""
-        : html`<div class="top">${chipLinks(
-            words.who,
-            [choose(undefined, words.all, all), ...BY.map((by) => choose(by, words.chips[by], counts?.[by] ?? 0))],
-            "chips",
-          )}
-${filterBar({
-  action: frame.to(PAGE).split("?")[0] ?? "",
-  kept: { lang: frame.locale, by: chosen },
-  label: words.search,
-  hint: words.search_hint,
-  value: asked.q ?? "",
-  submit: words.search,
-  clear: filtered ? { href: frame.to(PAGE), label: words.clear } : undefined,
-})}</div>`
+        : filterBar({
+            action: frame.to(PAGE).split("?")[0] ?? "",
+            kept: { lang: frame.locale, by: chosen },
+            label: words.search,
+            hint: words.search_hint,
+            value: asked.q ?? "",
+            submit: words.search,
+            chips: filters,
+            chosen: [
+              ...(asked.q ? [{ href: frame.to(PAGE, chosen ? { by: chosen } : {}), label: `“${asked.q}”` }] : []),
+              ...(chosen ? [{ ...chipOf(chosen), href: frame.to(PAGE, others) }] : []),
+            ],
+            often: BY.filter((by) => by !== chosen && (counts?.[by] ?? 0) > 0).map(chipOf),
+            clear: { href: frame.to(PAGE), label: filters.clear },
+          })
     }
 <div id="found">${
       changes.length === 0

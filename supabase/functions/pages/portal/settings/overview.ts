@@ -6,19 +6,20 @@ import { portalPage } from "../frame.ts";
 import type { Settings } from "../model.ts";
 import { type PortalFrame, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
+import { webhookChip } from "./webhook_views.ts";
 
 export const showSettings = signedIn(async (request) =>
   request.page(settingsPage(request.frame, await request.own("read_portal_settings"))),
 );
 
 /** How a page of the settings stands: in words, and by a chip where it has a state. */
-type State = { is: string; chip?: Html };
+type State = { is: string; chip?: Html | null };
 
 type Rows = [page: string, name: string, state: State][];
 
 /** The pages of the settings in their order, those of the company and those of its software, and how each stands. */
-function statesOf({ locale }: PortalFrame, settings: Settings): { company: Rows; software: Rows } {
-  const { overview: words } = WORDS[locale].settings;
+function statesOf(frame: PortalFrame, settings: Settings): { company: Rows; software: Rows } {
+  const { overview: words } = WORDS[frame.locale].settings;
   const { partner, invoices_need, webhooks } = settings;
   const { company, payout, return_url, api_key } = partner;
   const [todo, done] = [chip("yours", words.todo), chip("done", words.done)];
@@ -49,16 +50,7 @@ function statesOf({ locale }: PortalFrame, settings: Settings): { company: Rows;
     [
       "/webhooks",
       words.webhooks,
-      {
-        is: words.webhooks_are(webhooks.enabled, webhooks.disabled),
-        ...(webhooks.failing > 0
-          ? { chip: chip("stopped", words.failing) }
-          : webhooks.disabled > 0
-            ? { chip: chip("stopped", words.off) }
-            : webhooks.enabled > 0
-              ? { chip: done }
-              : {}),
-      },
+      { is: words.webhooks_are(webhooks.enabled, webhooks.disabled), chip: webhookChip(frame, webhooks) },
     ],
     ...(settings.clients > 0
       ? ([["/clients", words.clients, { is: words.clients_are(settings.clients) }]] as Rows)

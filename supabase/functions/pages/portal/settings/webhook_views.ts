@@ -11,7 +11,7 @@ import { rowList } from "../../kit/parts/rows.ts";
 import type { Returned } from "../../kit/returned.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
 import { doButton, inNumbers, newsOf, onceField, shownOnce, table } from "../../kit/signed_in_views.ts";
-import type { Attempt, LoggedEvent, OneWebhook, Webhook, Webhooks } from "../model.ts";
+import type { Attempt, Client, LoggedEvent, OneWebhook, Webhook, Webhooks } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
 import { WORDS } from "../words.ts";
@@ -32,7 +32,7 @@ const named = (words: Readonly<Record<string, string>>, key: string) => words[ke
 /** Every endpoint, and a form for one more. */
 export function webhooksPage(frame: PortalFrame, shown: Webhooks, { typed, errors }: Returned): Html {
   const words = wordsOf(frame);
-  const { who, webhooks } = shown;
+  const { who, webhooks, clients } = shown;
   return settingPage(frame, who, {
     title: words.title,
     errors,
@@ -49,6 +49,20 @@ ${
           chip: chipOf(frame, webhook),
         })),
       )
+}
+${
+  clients.length === 0
+    ? ""
+    : html`<h2 id="clients">${words.of_clients}</h2>
+<p>${words.of_clients_what}</p>
+${rowList(
+  clients.map(({ id, name, webhooks: counts }) => ({
+    href: `${frame.to(`/settings/clients/${id}`)}#webhooks`,
+    what: name,
+    when: WORDS[frame.locale].settings.overview.webhooks_are(counts.enabled, counts.disabled),
+    chip: webhookChip(frame, counts),
+  })),
+)}`
 }
 <h2>${words.add}</h2>
 ${codeFirst(frame, shown)}${addForm(frame, { typed, errors })}`,
@@ -146,6 +160,14 @@ function chipOf({ locale }: PortalFrame, { status, failing_since }: Webhook): Ht
   return failing_since ? chip("stopped", words.failing) : chip("done", words.done);
 }
 
+/** How the webhooks of a log stand together; nothing where there are none. */
+export function webhookChip({ locale }: PortalFrame, { enabled, disabled, failing }: Client["webhooks"]): Html | null {
+  const words = WORDS[locale].settings.overview;
+  if (failing > 0) return chip("stopped", words.failing);
+  if (disabled > 0) return chip("stopped", words.off);
+  return enabled > 0 ? chip("done", words.done) : null;
+}
+
 /** Why an attempt failed. */
 function wrong(frame: PortalFrame, error: string | null): string {
   const words = wordsOf(frame);
@@ -167,7 +189,7 @@ export function webhookPage(frame: PortalFrame, shown: OneWebhook, at: number, {
     errors,
     body: html`${newsOf(newsTold(frame, typed))}${newsOf(typed.has("all_anyway") ? words.news.all_anyway : undefined)}
 ${shownOnce(words.new_title, words.new_once, typed.get("secret"))}
-<dl>
+<div class="beside"><section><dl>
 <div><dt>${words.url}</dt><dd>${webhook.url}</dd></div>
 <div><dt>${words.state}</dt><dd>${chipOf(frame, webhook)} ${stateOf(frame, webhook)}</dd></div>
 <div><dt>${words.sent}</dt><dd>${webhook.types.includes("*") ? words.all : webhook.types.map((type) => html`${named(words.types, type)}<br>`)}</dd></div>
@@ -176,16 +198,8 @@ ${previous_until ? html`<div><dt>${words.secret}</dt><dd>${words.both_until(long
 </dl>
 <div class="actions">${enabled ? doButton(frame, `${page}/test`, {}, words.test) : ""}
 ${doButton(frame, `${page}/switch`, { enable: enabled ? "no" : "yes" }, enabled ? words.pause : words.enable)}</div>
-<h2 id="attempts">${words.attempts}</h2>
-${
-  attempts.length === 0
-    ? html`<p>${words.no_attempts}</p>`
-    : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
-${attemptsTable(frame, page, attempts)}
-${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
-<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${icon("csv")} ${words.attempts_download}</a></p>`
-}
-<h2>${words.replay.title}</h2>
+</section>
+<section><h2>${words.replay.title}</h2>
 ${
   enabled
     ? html`<p>${words.replay.what}</p>
@@ -195,6 +209,15 @@ ${radios({ id: "which", label: words.replay.which, error: errors.which, value: t
 <div class="actions"><button class="button second">${words.replay.submit}</button></div>
 </form>`
     : html`<p>${words.replay.paused}</p>`
+}</section></div>
+<h2 id="attempts">${words.attempts}</h2>
+${
+  attempts.length === 0
+    ? html`<p>${words.no_attempts}</p>`
+    : html`<p class="quiet">${rangeOf(frame, from, attempts.length, countOf(frame, attempts_total))}. ${words.attempts_kept}</p>
+${attemptsTable(frame, page, attempts)}
+${pageLinks(table, pagesOf(at, ATTEMPTS, attempts_total, false), (to) => `${frame.to(page, { page: String(to) })}#attempts`)}
+<p class="save"><a class="link" href="${frame.to(`${page}/attempts.csv`)}">${icon("csv")} ${words.attempts_download}</a></p>`
 }
 <h2>${words.more}</h2>
 <div class="actions"><a class="button second" href="${frame.to(`${page}/change`)}">${words.change.title}</a><a class="button second" href="${frame.to(`${page}/rotate`)}">${words.rotate.title}</a><a class="button second" href="${frame.to(`${page}/remove`)}">${words.remove.title}</a></div>`,

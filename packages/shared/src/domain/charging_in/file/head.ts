@@ -60,7 +60,16 @@ export async function findHead(sheets: readonly OpenSheet[], said: Kind | undefi
     throw new UploadFault("payload_too_large", { detail }, "too_many_rows");
   }
   if (rows < 2 || !near)
-    throw new UploadFault("unreadable_file", { detail: "The file has no rows below its header." }, "no_rows");
+    throw new UploadFault(
+      "unreadable_file",
+      {
+        detail:
+          rows === 0
+            ? "The body has no rows at all. Send the file itself as the body."
+            : "The file has no rows below its header.",
+      },
+      "no_rows",
+    );
   throw unknownColumns(near.head, near.head.needs, near.sheet_row, near.name);
 }
 

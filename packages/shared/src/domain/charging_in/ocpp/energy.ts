@@ -3,7 +3,7 @@
 import { type Clock, type Fields, isSet, meterOf, momentOf, objectOf, objectsOf, textOf } from "./lenient.ts";
 
 /** A reading of the meter's register for imported energy, in Wh. */
-type Reading = { at: string; wh: number };
+export type Reading = { at: string; wh: number };
 
 export type Readings = {
   /** The earliest reading with context Transaction.Begin. */
@@ -109,9 +109,9 @@ const larger = (one: Reading | null, other: Reading | null) =>
 
 /**
  * The register over a list of samples: `meterValue` of MeterValues and TransactionEvent, `transactionData` of
- * StopTransaction. In one sample a Transaction.End wins over other values.
+ * StopTransaction. In one sample a Transaction.End wins over other values. `each` gets the reading of each sample.
  */
-export function readingsOf(samples: unknown, received_at: string, live: boolean): Readings {
+export function readingsOf(samples: unknown, received_at: string, live: boolean, each: Reading[] = []): Readings {
   const readings: Readings = {
     begin: null,
     first: null,
@@ -139,6 +139,8 @@ export function readingsOf(samples: unknown, received_at: string, live: boolean)
     };
     const [begin, running, end] = [of("begin"), of("running"), of("end")];
     const now = end ?? running;
+    const any = now ?? begin;
+    if (any) each.push(any);
     readings.begin = earlier(readings.begin, begin);
     readings.first = earlier(readings.first, begin ?? now);
     readings.rise = earlier(readings.rise, running && running.wh > 0 ? running : null);

@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { answerTo, type CallAnswer, type Protocol } from "./actions.ts";
-import { type Readings, readingsOf } from "./energy.ts";
+import { type Reading as MeterReading, type Readings, readingsOf } from "./energy.ts";
 import { countOf, type Fields, isObject, type Moment, meterOf, momentOf, objectOf, textOf } from "./lenient.ts";
 
 export type { Protocol } from "./actions.ts";
@@ -34,7 +34,7 @@ export type Happening =
   /** 1.6 StartTransaction; its transaction gets an id, whatever it lacks: its stop must find it. */
   | ({ kind: "start"; connector: number; meter_wh: number | null; id_tag: string | null } & Moment)
   /** Values outside a transaction event. `transaction`: as the charger named it, null if it did not. */
-  | ({ kind: "values"; connector: number; transaction: string | null } & Readings)
+  | ({ kind: "values"; connector: number; transaction: string | null; samples?: MeterReading[] } & Readings)
   /** 1.6 StopTransaction. */
   | ({ kind: "stop"; transaction: string | null; meter_wh: number | null; readings: Readings } & Moment)
   /** 1.6 StatusNotification of a connector whose charge is over. */
@@ -136,9 +136,11 @@ function valuesOf(protocol: Protocol, payload: Fields, { received_at, live }: Me
   const connector = countOf(protocol === "ocpp1.6" ? payload.connectorId : payload.evseId, 0, 100) ?? 1;
   // the main meter of the station is no car's
   if (connector === 0) return null;
-  const readings = readingsOf(payload.meterValue, received_at, live);
+  const samples: MeterReading[] = [];
+  const readings = readingsOf(payload.meterValue, received_at, live, samples);
   if (!readings.first && readings.signed.length === 0) return null;
-  return { happened: { kind: "values", connector, transaction: nameOf(payload), ...readings } };
+  const several = samples.length > 1 ? { samples } : {};
+  return { happened: { kind: "values", connector, transaction: nameOf(payload), ...readings, ...several } };
 }
 
 const FREE = ["Finishing", "Available"] as const;
