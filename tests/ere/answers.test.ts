@@ -650,6 +650,7 @@ describe("contract §3 payout answer", () => {
     expect(await fail(closed, "AM04 no money")).toMatchObject({ failed: 1, waits: 0 });
     expect(await fail(late, "the account is another one's")).toMatchObject({ failed: 1, waits: 0 });
     expect(await fail(died, "AC04")).toMatchObject({ failed: 1, waits: 0 });
+    expect(await fail(closed, "AM04 no money"), "the same again").toMatchObject({ changed: false, failed: 0 });
     const { ends } = await world.row(
       "select array_agg(failed_reason || ', ' || failed_effect order by amount desc) as ends from core.payout_lines",
     );
