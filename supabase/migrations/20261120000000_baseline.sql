@@ -13331,28 +13331,34 @@ as $$
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
 
--- Of all reasons that a file gives, the one that decides: that the bank had the order before, or else the first.
-create function private.deciding_reason(reasons text[]) returns text
-language sql immutable
-as $$
-  select coalesce((select r from unnest(reasons) with ordinality u (r, n)
-                    where private.bank_effect(r) = 'before' order by n limit 1), reasons[1])
-$$;
-
 -- What a reason of a payment that came back comes to.
 create function private.return_effect(reason text) returns text
 language sql immutable
 as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
+
+-- How much an effect holds back: 1 is the least.
+create function private.severity(effect text) returns int
+language sql immutable
+as $$ select array_position(array['none', 'account', 'holder'], effect) $$;
+
+-- Of the reasons that a file gives, the one that decides: that the bank had the order before, which it may say
+-- elsewhere too (all_of), or else the one that holds back most, or the first of those.
+create function private.deciding_reason(reasons text[], all_of text[]) returns text
+language sql immutable
+as $$
+  select coalesce((select r from unnest(all_of) with ordinality u (r, n)
+                    where private.bank_effect(r) = 'before' order by n limit 1),
+                  (select r from unnest(reasons) with ordinality u (r, n)
+                    order by private.severity(private.return_effect(r)) desc, n limit 1))
+$$;
 
 -- Of the reason that somebody gave before for a line and one that comes to this effect, the one that holds back more.
 -- Of two that hold back the same it is the first.
 create function private.stricter_reason(asked text, reason text, effect text) returns text
 language sql immutable
 as $$
-  select case when asked is null
-                   or array_position(e.by_rank, effect) > array_position(e.by_rank, private.return_effect(asked))
+  select case when asked is null or private.severity(effect) > private.severity(private.return_effect(asked))
               then reason else asked end
-    from (values (array['none', 'account', 'holder'])) e (by_rank)
 $$;
 
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.
@@ -13666,7 +13672,10 @@ begin
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
            || case when notify_payments.kind = 'payout_paid' then (
                 select to_jsonb(f) from private.paid_for(l.partner_id, l.account_id, l.id, null) f) else '{}' end
-    from unnest(lines) l where l.account_id is not null
+    from unnest(lines) l
+    join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+   -- who gave another IBAN since then is not asked for one
+   where notify_payments.kind <> 'payout_failed' or coalesce(a.iban_last4, l.iban_last4) = l.iban_last4
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 
@@ -13906,45 +13915,55 @@ comment on function ops.payout_reject(jsonb) is
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
-  with word as (
+  with said as (
+    -- what has another amount may be a charge under the id of the line
     select w.*, l as of, b.status as batch_status,
-           row_number() over (partition by w.what, w.line order by w.day, w.place) as nth,
-           w.what = 'paid' and w.outcome is null
-             and (row_number() over (partition by w.what, w.line order by w.day, w.place) > 1
-                  or coalesce(w.day <> l.booked_on, false)) as again
+           w.outcome is null and coalesce(w.amount, l.amount) = l.amount as counts
       from unnest(words) w
       left join unnest(private.lines_by_id(array(select u.line from unnest(words) u where u.line is not null))) l
         on l.id = w.line
       left join core.payout_batches b on b.id = l.batch_id
+  ), numbered as (
+    select s.*, count(*) filter (where s.counts) over (partition by s.what, s.line order by s.day, s.place) as nth
+      from said s
+  ), word as (
+    select n.*, n.what = 'paid' and n.counts and (n.nth > 1 or coalesce(n.day <> (n.of).booked_on, false)) as again
+      from numbered n
   ), counted as (
     select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line))
                           and ((w.of).surplus_on is null
-                               or (w.of).surplus_on = min(w.day) filter (where w.returned) over (partition by w.line))
+                               or (w.of).surplus_on = min(w.day) filter (where w.returned and w.counts)
+                                                        over (partition by w.line))
                      then 1 else 0 end as spare
       from word w
   )
   select array(
     select row(w.place, w.what, w.batch, w.line, w.amount,
-               private.stricter_reason((w.of).return_asked_reason, w.reason, private.return_effect(w.reason)),
-               case when w.line is null or w.outcome is not null then w.outcome
-                    when (w.of).id is null then 'unknown'
-                    when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
-                    when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
-                      then 'had_before'
-                    when w.amount <> (w.of).amount then 'amount_differs'
-                    when w.again then 'booked_twice'
-                    -- it was booked, and came back
-                    when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
-                    -- the bank refuses no payment that it booked
-                    when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
-                    -- no file says whether that is the same return again, or the other payment on the same day
-                    when w.returned and w.nth <= w.spare
-                      then case when (w.of).surplus_on is null then 'surplus'
-                                when (w.of).status = 'failed' then 'already' else 'surplus_before' end
-                    when w.what = 'paid' and (w.of).status in ('paid', 'failed')
-                         or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already' end,
-               case when w.amount <> (w.of).amount then (w.of).amount end, w.day, w.returned)::private.bank_word
+               case when w.what = 'back' and j.outcome is null
+                    then private.stricter_reason((w.of).return_asked_reason, w.reason, private.return_effect(w.reason))
+                    else w.reason end,
+               j.outcome, case when w.amount <> (w.of).amount then (w.of).amount end, w.day,
+               w.returned)::private.bank_word
       from counted w
+     cross join lateral (
+       select case when w.line is null or w.outcome is not null then w.outcome
+                   when (w.of).id is null then 'unknown'
+                   when w.batch_status not in ('exported', 'settled', 'rejected') then 'not_exported'
+                   when w.what = 'back' and not w.returned and private.bank_effect(w.reason) = 'before'
+                     then 'had_before'
+                   when w.amount <> (w.of).amount then 'amount_differs'
+                   when w.again then 'booked_twice'
+                   -- it was booked, and came back
+                   when w.what = 'paid' and (w.of).status = 'failed' and not (w.of).returned then 'failed_before'
+                   -- the bank refuses no payment that it booked
+                   when w.what = 'back' and not w.returned and (w.of).status = 'paid' then 'booked_before'
+                   -- no file says whether that is the same return again, or the other payment on the same day
+                   when w.returned and w.nth <= w.spare
+                     then case when (w.of).surplus_on is null then 'surplus'
+                               when (w.of).status = 'failed' then 'already' else 'surplus_before' end
+                   when w.what = 'paid' and (w.of).status in ('paid', 'failed')
+                        or w.what = 'back' and ((w.of).status = 'failed' or w.nth > w.spare + 1) then 'already'
+                   end as outcome) j
      order by w.place)
 $$;
 
@@ -13971,15 +13990,17 @@ begin
   perform private.act_as_operator(input), private.lock('payouts');
   words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
-               left(coalesce(private.deciding_reason(s.reasons), 'MS03'), 500),
+               left(coalesce(private.deciding_reason(case s.what when 'rejected' then s.reasons[:1] else s.reasons end,
+                                                     s.reasons || s.besides), 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown'
                     -- nobody knows whether another file has the same booking, or a second one
                     when private.as_day(s.day) is null and (s.what in ('booked', 'paid') or s.returned) then 'no_day'
                     end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
-                                                              reasons text[], day text, returned boolean))
-           with ordinality as s (what, batch, line, amount, reasons, day, returned, place)));
+                                                              reasons text[], besides text[], day text,
+                                                              returned boolean))
+           with ordinality as s (what, batch, line, amount, reasons, besides, day, returned, place)));
   -- lines that were paid
   for said in
     select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
@@ -14086,10 +14107,11 @@ begin
   return json_build_object('changed', changed, 'said', private.words_said(words));
 end $$;
 comment on function ops.payout_answer(jsonb) is
-  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, day?, returned?}], sha256} to '
-  '{changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back as a credit.'
-  ' what is booked (a batch, amount is its sum), paid or back (a line), rejected (a batch), or '
-  'back_batch. What was booked is paid at once. What came back, or was refused, waits until a second login repeats it.';
+  'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, besides?, day?, returned?}], '
+  'sha256} to {changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back '
+  'as a credit; besides has the reasons of the batch of a line. what is booked (a batch, amount is its sum), paid or '
+  'back (a line), rejected (a batch), or back_batch. What was booked is paid at once. What came back, or was refused, '
+  'waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.
 create function private.set_outcomes(words private.bank_word[], what text, lines uuid[], outcome text)
@@ -14476,8 +14498,10 @@ begin
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
     touched := touched || line.batch_id;
+    -- a reason that holds back no more is a repeat: the stricter one held
     perform private.refuse_if('payout_failed_before',
-      line.status = 'failed' and input ->> 'reason' is not null and line.failed_reason <> reason,
+      line.status = 'failed' and input ->> 'reason' is not null
+      and private.severity(effect) > private.severity(line.failed_effect),
       json_build_object('line', named, 'reason', line.failed_reason));
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same

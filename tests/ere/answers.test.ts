@@ -506,17 +506,50 @@ describe("contract §3 payout answer", () => {
     const credit = (id: string) => entryOf(end, "80.00", { credit: true, day: "2026-08-19" }).replace("B1", id);
     const returned = (id: string) =>
       credit(id).replace("</TxDtls>", "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf></TxDtls>");
-    expect((await answer(world.anna, returned("B2"))).outcomes).toEqual(["surplus"]);
+    const told = async (xml: string) => {
+      const file = join(world.folder, "told.xml");
+      writeFileSync(file, xml);
+      const { out } = await operate(["payout", "answer", "--file", file], {
+        OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
+        PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
+      });
+      return out;
+    };
+    // two files may give one booking two days
+    expect(await told(returned("B2"))).toMatch(/surplus: .* that it paid once, run payout settle --failed/);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["surplus_before"]);
     // an account that was paid is not wrong
-    const { out } = await operate(["payout", "answer", "--file", join(world.folder, `bank-${files}.xml`)], {
-      OPERATOR_DATABASE_URL: world.database.url("operator_anna"),
-      PAYOUT_ACCOUNT_IBAN: "NL20INGB0001234567",
-    });
-    expect(out).toMatch(/payout settle --failed --reason MS03/);
+    expect(await told(returned("B3"))).toMatch(/payout settle --failed --reason MS03/);
     await world.anna(["payout", "settle", "--failed", end, "--reason", "AC04"]);
     expect((await answer(world.anna, returned("B3"))).outcomes).toEqual(["already"]);
     expect(await world.balances("customer")).toEqual({ [String(customer?.account_id)]: 80 });
+  });
+
+  // VMelnalksnis/Gnomeshade#241: a fee has the reference of its payment
+  test("attack: a charge under the id of a payment, or a return of another amount, hides neither the payment nor its return", async () => {
+    const [first, second] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const [one, two] = [first, second].map((customer) =>
+      bare(String(lines.find(({ payee }) => payee === customer?.account_id)?.line_id)),
+    ) as [string, string];
+    const entry = (line: string, amount: string, day: string, reason?: string) =>
+      bankEntry(MESSAGE, { amount, credit: !!reason, day, details: [{ line, amount, ...(reason ? { reason } : {}) }] });
+    const debits = [
+      ...[entry(one, "0.25", "2026-08-17"), entry(one, "80.00", "2026-08-17")],
+      ...[entry(two, "40.00", "2026-08-17"), entry(two, "0.25", "2026-08-17")],
+    ];
+    const { outcomes } = await answer(world.anna, camt(MESSAGE, debits));
+    expect(outcomes).toEqual(["amount_differs", "paid", "paid", "amount_differs"]);
+    const ends = await world.row("select count(*)::int as paid, max(booked_again) as again from core.payout_lines");
+    expect(ends).toEqual({ paid: 2, again: null });
+    const credits = [
+      ...[entry(one, "0.50", "2026-08-19"), entry(one, "80.00", "2026-08-19", "AM04")],
+      ...[entry(two, "39.50", "2026-08-18", "AM04"), entry(two, "40.00", "2026-08-19", "AM04")],
+    ];
+    const [asked, done] = await both(camt(MESSAGE, credits));
+    expect(asked?.outcomes).toEqual(["amount_differs", "waits", "amount_differs", "waits"]);
+    expect(done?.outcomes).toEqual(["amount_differs", "failed", "amount_differs", "failed"]);
   });
 
   test("contract §3 two people who read two reasons for one line agree that it failed, and the stricter reason holds", async () => {
@@ -556,6 +589,50 @@ describe("contract §3 payout answer", () => {
     await world.agrees();
   });
 
+  test("contract §3 of several reasons for one line the strictest holds, whatever the bank says of its batch", async () => {
+    const customers = await world.sold([100, 50, 25]);
+    const { batch_id } = await world.exported();
+    const lines = await world.linesOf(batch_id);
+    const reasonOf = (code: string) => `<StsRsnInf><Rsn><Cd>${code}</Cd></Rsn></StsRsnInf>`;
+    const several = [["NARR", "MD07", "AC04"], ["MS03", "AC04", "AC06"], ["TM01"]].map((codes, n) => ({
+      line: bare(String(lines.find(({ payee }) => payee === customers[n]?.account_id)?.line_id)),
+      status: `<TxSts>RJCT</TxSts>${codes.map(reasonOf).join("")}`,
+    }));
+    const status = { id: bare(batch_id), group: statusOf("PART"), batch: statusOf("PART", "AC06"), lines: several };
+    const [, done] = await both(pain002("pain.002.001.10", status));
+    expect(done?.said.map(({ outcome, reason }: Record<string, string>) => [outcome, reason])).toEqual([
+      ["failed", "MD07"],
+      ["failed", "AC04"],
+      ["failed", "TM01"],
+    ]);
+    expect(await notices("payout_failed")).toEqual([customers[1]?.account_id]);
+    // what another file says that the bank had before has the reason of that file
+    await world.exported();
+    const [line] = (await world.row("select array_agg(id) as ids from core.payout_lines where status = 'pending'")).ids;
+    const one = async (run: Run, reason: string) => {
+      const said = { line: bare(String(line)), ...statusOf("RJCT", reason) };
+      const [word] = (await answer(run, pain002("pain.002.001.10", { id: bare(batch_id), lines: [said] }))).said;
+      return [word.outcome, word.reason];
+    };
+    expect(await one(world.anna, "TM01")).toEqual(["waits", "TM01"]);
+    expect(await one(world.bram, "DU03")).toEqual(["had_before", "DU03"]);
+  });
+
+  test("attack: who gave another IBAN between the export and the refusal is not asked for one, and is paid to it", async () => {
+    const [changed, same] = await world.sold([100, 50]);
+    const { batch_id } = await world.exported();
+    await world.setIban(changed as never, "NL20INGB0001234567");
+    const lines = (await world.linesOf(batch_id)).map(({ line_id }) => ({
+      line: bare(line_id),
+      ...statusOf("RJCT", "AC04"),
+    }));
+    await both(pain002("pain.002.001.10", { id: bare(batch_id), lines }));
+    expect(await notices("payout_failed")).toEqual([same?.account_id]);
+    const { batch_id: next, xml } = await world.exported();
+    expect((await world.linesOf(next)).map(({ payee }) => payee)).toEqual([changed?.account_id]);
+    expect(xml).toContain("<IBAN>NL20INGB0001234567</IBAN></Id></CdtrAcct>");
+  });
+
   test("contract §3 what one person read and another says by hand is one failure, by the stricter reason", async () => {
     const customers = await world.sold([100, 50, 25]);
     const { batch_id } = await world.exported();
@@ -573,6 +650,7 @@ describe("contract §3 payout answer", () => {
     expect(await fail(closed, "AM04 no money")).toMatchObject({ failed: 1, waits: 0 });
     expect(await fail(late, "the account is another one's")).toMatchObject({ failed: 1, waits: 0 });
     expect(await fail(died, "AC04")).toMatchObject({ failed: 1, waits: 0 });
+    expect(await fail(closed, "AM04 no money"), "the same again").toMatchObject({ changed: false, failed: 0 });
     const { ends } = await world.row(
       "select array_agg(failed_reason || ', ' || failed_effect order by amount desc) as ends from core.payout_lines",
     );

@@ -69,13 +69,13 @@ describe("contract §3 what a bank answers", () => {
         message,
         said: [
           { what: "rejected", batch: BATCH, reasons: ["FF01", "TM01", "AC04"] },
-          { what: "back", line: one, amount: "80.00", reasons: ["AC04", "TM01", "FF01"] },
+          { what: "back", line: one, amount: "80.00", reasons: ["AC04"], besides: ["TM01", "FF01"] },
         ],
         left: { "payment of status ACSP, which changes nothing": 1 },
       });
       // a line without a reason of its own: the bank says nothing of its account
       const whole = pain002(message, { batch: statusOf("RJCT", "AC06"), lines: [{ line: one, ...statusOf("RJCT") }] });
-      expect(read(whole).said[1]?.reasons).toEqual(["NARR of the whole batch: AC06", "AC06"]);
+      expect(read(whole).said[1]).toMatchObject({ reasons: ["NARR of the whole batch: AC06"], besides: ["AC06"] });
       expect(read(pain002(message, { group: statusOf("RJCT", "DT01") })).said).toEqual([
         { what: "rejected", batch: BATCH, reasons: ["DT01"] },
       ]);

@@ -14,8 +14,10 @@ export type Said = {
   batch?: string;
   line?: string;
   amount?: string | undefined;
-  /** All that the file says of it, the nearest first. */
+  /** What the file says of it; of a batch the reasons of its file and lines too, the nearest first. */
   reasons?: string[];
+  /** of a line: the reasons of its batch and file, which are of no account */
+  besides?: string[];
   /** when it was booked, YYYY-MM-DD; of booked, paid, and back as a return */
   day?: string | undefined;
   /** a line came back as a credit, and was not only refused */
@@ -168,7 +170,8 @@ function readStatus(root: Element, answer: BankAnswer) {
           line: textAt(line, "OrgnlEndToEndId") ?? "",
           amount: amount && amountOf(amount),
           // what the bank says of the whole batch or file says nothing of this account
-          reasons: [...(ofLine.length > 0 ? ofLine : ofWhole(ofPayment, ofGroup)), ...ofPayment, ...ofGroup],
+          reasons: ofLine.length > 0 ? ofLine : ofWhole(ofPayment, ofGroup),
+          besides: [...ofPayment, ...ofGroup],
         });
       } else leave(answer, `payment of status ${status}, which changes nothing`);
     }

@@ -118,7 +118,8 @@ const OUTCOMES: Record<string, string> = {
     "failed_before: booked, but it failed here before; if the bank paid it and nothing came back, run payout settle --booked",
   booked_before:
     "booked_before: refused by the bank, but it is paid here; nothing changed. Ask the bank; if somebody settled it by hand, run payout settle --failed with the bank's code as --reason",
-  surplus: "surplus: the bank paid it twice, and one of both came back; nothing else changes",
+  surplus:
+    "surplus: the bank paid it twice, and one of both came back; nothing else changes. If the bank says that it paid once, run payout settle --failed with its code as --reason",
   surplus_before:
     "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
   names_no_lines:

@@ -60,28 +60,34 @@ as $$
                     where r.code = left(btrim(reason), 4) and btrim(reason) ~ '^[A-Z0-9]{4}( |$)'), 'none')
 $$;
 
--- Of all reasons that a file gives, the one that decides: that the bank had the order before, or else the first.
-create function private.deciding_reason(reasons text[]) returns text
-language sql immutable
-as $$
-  select coalesce((select r from unnest(reasons) with ordinality u (r, n)
-                    where private.bank_effect(r) = 'before' order by n limit 1), reasons[1])
-$$;
-
 -- What a reason of a payment that came back comes to.
 create function private.return_effect(reason text) returns text
 language sql immutable
 as $$ select case private.bank_effect(reason) when 'before' then 'none' else private.bank_effect(reason) end $$;
+
+-- How much an effect holds back: 1 is the least.
+create function private.severity(effect text) returns int
+language sql immutable
+as $$ select array_position(array['none', 'account', 'holder'], effect) $$;
+
+-- Of the reasons that a file gives, the one that decides: that the bank had the order before, which it may say
+-- elsewhere too (all_of), or else the one that holds back most, or the first of those.
+create function private.deciding_reason(reasons text[], all_of text[]) returns text
+language sql immutable
+as $$
+  select coalesce((select r from unnest(all_of) with ordinality u (r, n)
+                    where private.bank_effect(r) = 'before' order by n limit 1),
+                  (select r from unnest(reasons) with ordinality u (r, n)
+                    order by private.severity(private.return_effect(r)) desc, n limit 1))
+$$;
 
 -- Of the reason that somebody gave before for a line and one that comes to this effect, the one that holds back more.
 -- Of two that hold back the same it is the first.
 create function private.stricter_reason(asked text, reason text, effect text) returns text
 language sql immutable
 as $$
-  select case when asked is null
-                   or array_position(e.by_rank, effect) > array_position(e.by_rank, private.return_effect(asked))
+  select case when asked is null or private.severity(effect) > private.severity(private.return_effect(asked))
               then reason else asked end
-    from (values (array['none', 'account', 'holder'])) e (by_rank)
 $$;
 
 -- What an operator's reason comes to. Words without a code of a bank report an account that is wrong.

@@ -299,7 +299,10 @@ begin
          jsonb_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4) || expected
            || case when notify_payments.kind = 'payout_paid' then (
                 select to_jsonb(f) from private.paid_for(l.partner_id, l.account_id, l.id, null) f) else '{}' end
-    from unnest(lines) l where l.account_id is not null
+    from unnest(lines) l
+    join core.accounts a on a.partner_id = l.partner_id and a.id = l.account_id
+   -- who gave another IBAN since then is not asked for one
+   where notify_payments.kind <> 'payout_failed' or coalesce(a.iban_last4, l.iban_last4) = l.iban_last4
   on conflict on constraint notices_cause_key do nothing;
 end $$;
 

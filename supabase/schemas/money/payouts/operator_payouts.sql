@@ -327,8 +327,10 @@ begin
     perform private.refuse_if('payout_not_exported', state not in ('exported', 'settled', 'rejected'),
       json_build_object('batch', line.batch_id, 'status', state));
     touched := touched || line.batch_id;
+    -- a reason that holds back no more is a repeat: the stricter one held
     perform private.refuse_if('payout_failed_before',
-      line.status = 'failed' and input ->> 'reason' is not null and line.failed_reason <> reason,
+      line.status = 'failed' and input ->> 'reason' is not null
+      and private.severity(effect) > private.severity(line.failed_effect),
       json_build_object('line', named, 'reason', line.failed_reason));
     continue when line.status = 'failed';
     -- where it is payable again as it was, a second person says the same
