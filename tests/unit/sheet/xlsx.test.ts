@@ -516,5 +516,5 @@ test("a long text in every cell, of signs that stand for 18, costs no more than 
   const { user, system } = process.cpuUsage(before);
   expect([items.length, rejected.length]).toEqual([0, 2000]);
   // without a limit of length it is more than a minute
-  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(2);
+  expect((user + system) / 1e6, "seconds of the processor").toBeLessThan(10);
 });
