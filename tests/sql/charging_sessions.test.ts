@@ -529,6 +529,53 @@ describe("§3 a locked month stays as it was", () => {
     expect(await stored("u")).toMatchObject({ flags: [] });
   });
 
+  test.each(["while it does not count", "when it counts again"])(
+    "one that is booked, and that another took the socket of, is booked still when it moves %s",
+    async (when) => {
+      await openMonth("2026-03-01", "staged");
+      const at = (connector: number, day: number, month = 3) => ({
+        connector,
+        started_at: `2026-0${month}-${day}T18:00:00Z`,
+        ended_at: `2026-0${month}-${day}T19:00:00Z`,
+      });
+      await ingest(world, session("x", at(1, 12)));
+      await ingest(world, session("y", at(2, 14)));
+      await ingest(world, session("s", at(3, 14)));
+      await lockMonth("2026-03-01");
+      expect(await delivered()).toEqual({ "2026-03": "20 registered 4" });
+      await ingest(world, session("x", at(1, 14)));
+      expect(await stored("s")).toMatchObject({ flags: ["beyond_capacity"] });
+      if (when === "when it counts again") {
+        await ingest(world, session("x", at(1, 12)));
+        expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+      }
+      await ingest(world, session("s", at(3, 14, 4)));
+      expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+      expect(await delivered()).toEqual({ "2026-03": "20 registered 4" });
+      await openMonth("2026-03-01", "staged");
+      expect(await delivered()).toEqual({ "2026-03": "15 staged 3", "2026-04": "5 staged 1" });
+    },
+  );
+
+  test("one that is booked, and becomes a duplicate of one that is corrected, is booked still when it moves", async () => {
+    const at = (minute: number, month = 3) => ({
+      started_at: `2026-0${month}-12T18:0${minute}:00Z`,
+      ended_at: `2026-0${month}-12T18:0${minute + 3}:00Z`,
+      wh: 300,
+    });
+    await openMonth("2026-03-01", "staged");
+    await ingest(world, session("x", { ...at(0, 2), source: "ocpi" }));
+    await ingest(world, session("s", at(4)));
+    await lockMonth("2026-03-01");
+    await ingest(world, session("x", { ...at(0), source: "ocpi" }));
+    expect(await stored("s")).toMatchObject({ flags: ["duplicate"] });
+    await ingest(world, session("s", at(4, 4)));
+    expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+    expect(await delivered()).toMatchObject({ "2026-03": "5.3 registered 2" });
+    await openMonth("2026-03-01", "staged");
+    expect(await delivered()).toMatchObject({ "2026-03": "5.3 staged 2", "2026-04": "0.3 staged 1" });
+  });
+
   test("one that came too late and is moved to an open month counts there at once", async () => {
     await ingest(world, session("b", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
     expect(await stored("b")).toMatchObject({ flags: ["after_lock"] });
