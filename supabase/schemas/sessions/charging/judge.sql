@@ -291,8 +291,10 @@ begin
                                                    crowded boolean, booked boolean)
   loop
     if one.differs then
-      perform private.keep_replaced(jsonb_build_array(to_jsonb(s))) from core.charging_sessions s
-        where one.booked and s.partner_id = private.partner_id() and s.id = one.session_id;
+      if one.booked then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(s))) from core.charging_sessions s
+          where s.partner_id = private.partner_id() and s.id = one.session_id;
+      end if;
       update core.charging_sessions s set flags = one.flags
        where s.partner_id = private.partner_id() and s.id = one.session_id;
     end if;
@@ -357,7 +359,9 @@ begin
          where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
            and d.period = one.month);
       -- what came after the lock has a flag by now
-      perform private.keep_replaced(jsonb_build_array(to_jsonb(one))) where locked and one.flags = '{}';
+      if locked and one.flags = '{}' then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));
+      end if;
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
                      || case when 'after_lock' = any (s.flags) or not full_at and locked
