@@ -526,6 +526,8 @@ describe("§3 a locked month stays as it was", () => {
     await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
     await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
     await ingest(world, session("u", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    await world.row("update core.chargers set mid_eligible = true where id = $1", charger);
+    await ingest(world, session("u", { started_at: "2026-04-13T18:00:00Z", ended_at: "2026-04-13T19:00:00Z" }));
     expect(await stored("u")).toMatchObject({ flags: [] });
   });
 
@@ -552,6 +554,11 @@ describe("§3 a locked month stays as it was", () => {
       await ingest(world, session("s", at(3, 14, 4)));
       expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
       expect(await delivered()).toEqual({ "2026-03": "20 registered 4" });
+      // its booking ends while it does not count
+      await ingest(world, session("s", at(3, 14)));
+      await openMonth("2026-03-01", "staged");
+      expect(await stored("s")).toMatchObject({ booked_as: null });
+      await ingest(world, session("s", at(3, 14, 4)));
       await openMonth("2026-03-01", "staged");
       expect(await delivered()).toEqual({ "2026-03": "15 staged 3", "2026-04": "5 staged 1" });
     },
