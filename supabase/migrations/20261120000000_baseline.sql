@@ -2174,8 +2174,8 @@ comment on column core.charging_sessions.meter_start_wh is
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.booked_as is
-  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed after the '
-  'lock of that month. Null once the month opens, and of what changed before the lock.';
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, or was '
+  'flagged, after the lock of that month. Null once the month opens, and of what changed before the lock.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
@@ -19861,9 +19861,13 @@ declare
   notice core.notices;
   email  text;
 begin
-  -- a reset locks accounts first
+  -- a reset has accounts while it waits for their chargers; the notice is due again in five minutes
   perform from core.notices n join core.accounts a on a.partner_id = n.partner_id and a.id = n.account_id
-    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid for key share of a;
+    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid
+      for key share of a skip locked;
+  if not found then
+    return false;
+  end if;
   update core.notices n set due_at = null
    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
   returning * into notice;
@@ -24493,7 +24497,8 @@ begin
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
   select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
-                                      'changed', f.changed, 'crowded', f.crowded))
+                                      'changed', f.changed, 'crowded', f.crowded,
+                                      'booked', f.locked and f.flags = '{}' and not f.changed))
            filter (where f.flags <> f.new_flags or f.crowded),
          jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
                                       'connection_id', f.connection_id, 'month', f.month))
@@ -24507,9 +24512,13 @@ begin
   end if;
   for one in
     select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
-                                                   crowded boolean)
+                                                   crowded boolean, booked boolean)
   loop
     if one.differs then
+      if one.booked then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(s))) from core.charging_sessions s
+          where s.partner_id = private.partner_id() and s.id = one.session_id;
+      end if;
       update core.charging_sessions s set flags = one.flags
        where s.partner_id = private.partner_id() and s.id = one.session_id;
     end if;
@@ -24553,6 +24562,7 @@ declare
   one     core.charging_sessions;
   charger core.chargers;
   full_at boolean;
+  locked  boolean;
 begin
   while pending <> '{}' loop
     changed := '{}';
@@ -24568,12 +24578,18 @@ begin
                cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
                where o.flags <@ '{after_lock}') t;
       continue when full_at = ('beyond_capacity' = any (one.flags));
+      locked := exists (
+        select from core.delivered_months d
+         where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
+           and d.period = one.month);
+      -- what came after the lock has a flag by now
+      if locked and one.flags = '{}' then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));
+      end if;
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
-                     || case when 'after_lock' = any (s.flags) or not full_at and exists (
-                               select from core.delivered_months d
-                                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                                  and d.period = s.month) then '{after_lock}'::text[] else '{}' end
+                     || case when 'after_lock' = any (s.flags) or not full_at and locked
+                             then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
       select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
