@@ -27596,6 +27596,26 @@ begin
   return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
 end $$;
 
+-- Whether a reading may be of a charge at another connector, whose start was lost: a charge of 31 days has no stop, so
+-- messages get lost, and the register of a connector where none was open can have reached it.
+create function private.ocpp_reached_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
+  returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and t.is_over
+       and t.first_at between at - interval '31 days' and at) and exists (
+    select from (select distinct t.connector from core.ocpp_transactions t
+                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
+                    and t.connector <> at_connector) c,
+           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
+           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
+     where o.ended_at < at and wh >= since_wh - 10 is not false
+       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+end $$;
+
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
 create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
 language sql immutable
@@ -27709,7 +27729,9 @@ begin
        where private.ocpp_freed(link, c.connector::int, at, true) and not exists (
          select from core.ocpp_transactions t
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
-            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
+            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')))
+    and (cardinality(freed) = 1 or cardinality(going_on) = 1
+         or not private.ocpp_reached_elsewhere(charger, fitting[1].connector, at, wh)) then
     known := fitting[1];
   elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged
@@ -28128,7 +28150,7 @@ begin
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
-      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
+      known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
     end if;
   end if;
   if start_wh = 0 then
@@ -28483,7 +28505,11 @@ begin
     select u.* into known from unnest(uses) u order by u.id limit 1;
   else
     select u.* into known from unnest(uses) u
-     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+     where u.first_at <= at and private.is_of_ocpp(u, said)
+       -- one car at a time: what comes after another began at its EVSE is of a new use of the id
+       and (u.ended_at is null and u.clock <> 'wrong'
+            and (private.next_ocpp(u)).first_at < at - interval '1 minute') is not true
+     order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
       -- it comes late
       select u.* into known from unnest(uses) u
@@ -28619,6 +28645,11 @@ begin
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
+    if said ? 'samples' and (said #>> '{first,at}')::timestamptz < known.first_at then
+      -- the latest transaction that had begun a second before
+      said := private.ocpp_values_since(said, (private.ocpp_transaction_at(
+        charger, plug, known.first_at - interval '1 minute 1 second')).ended_at);
+    end if;
     known := private.merge_ocpp_readings(charger, known, said, is_own);
     perform private.store_ocpp_transaction(known);
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);

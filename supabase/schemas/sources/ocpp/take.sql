@@ -160,7 +160,7 @@ begin
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
-      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
+      known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
     end if;
   end if;
   if start_wh = 0 then
@@ -515,7 +515,11 @@ begin
     select u.* into known from unnest(uses) u order by u.id limit 1;
   else
     select u.* into known from unnest(uses) u
-     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+     where u.first_at <= at and private.is_of_ocpp(u, said)
+       -- one car at a time: what comes after another began at its EVSE is of a new use of the id
+       and (u.ended_at is null and u.clock <> 'wrong'
+            and (private.next_ocpp(u)).first_at < at - interval '1 minute') is not true
+     order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
       -- it comes late
       select u.* into known from unnest(uses) u
@@ -651,6 +655,11 @@ begin
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
+    if said ? 'samples' and (said #>> '{first,at}')::timestamptz < known.first_at then
+      -- the latest transaction that had begun a second before
+      said := private.ocpp_values_since(said, (private.ocpp_transaction_at(
+        charger, plug, known.first_at - interval '1 minute 1 second')).ended_at);
+    end if;
     known := private.merge_ocpp_readings(charger, known, said, is_own);
     perform private.store_ocpp_transaction(known);
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
