@@ -2655,8 +2655,8 @@ comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
 comment on column core.ocpp_links.mirror is
   'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
-  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
-  'that booted since, and whether each is of another.';
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so; later ones are of '
+  'another. lines: what else is known, whether each is of another: the latest 20 that booted since.';
 comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
@@ -28789,11 +28789,14 @@ begin
   if not is_other and noted = '{}' then
     return false;
   end if;
-  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
-    select jsonb_object_agg(l.key, l.value) from jsonb_each(
-        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
-     -- and the few that were open before
-     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  noted := jsonb_build_object('since', line) || noted;
+  noted := noted || jsonb_build_object('lines', (
+    select coalesce(jsonb_object_agg(l.key, l.value), '{}') from (
+      select e.key, e.value from jsonb_each(
+          coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) e
+       -- a later one is of another anyway: however often that one boots, the charger's own stay
+       where e.value = 'false' or e.key::bigint < (noted ->> 'since')::bigint
+       order by e.key::bigint desc limit 20) l));
   if is_other then
     noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;

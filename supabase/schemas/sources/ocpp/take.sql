@@ -799,11 +799,14 @@ begin
   if not is_other and noted = '{}' then
     return false;
   end if;
-  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
-    select jsonb_object_agg(l.key, l.value) from jsonb_each(
-        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
-     -- and the few that were open before
-     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  noted := jsonb_build_object('since', line) || noted;
+  noted := noted || jsonb_build_object('lines', (
+    select coalesce(jsonb_object_agg(l.key, l.value), '{}') from (
+      select e.key, e.value from jsonb_each(
+          coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) e
+       -- a later one is of another anyway: however often that one boots, the charger's own stay
+       where e.value = 'false' or e.key::bigint < (noted ->> 'since')::bigint
+       order by e.key::bigint desc limit 20) l));
   if is_other then
     noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;
