@@ -27663,6 +27663,11 @@ begin
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1
+     -- one id may name all charges: what ended one comes twice, and ends no other
+     and not exists (
+       select from core.ocpp_transactions t
+        where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+          and t.ended_at = at and t.end_wh = wh and named = any (t.foreign_ids))
      and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
           and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];

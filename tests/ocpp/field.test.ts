@@ -990,6 +990,20 @@ const MIRRORED: Copy[] = [
     12.5,
   ],
   [
+    "one id for all charges, and a stop that comes twice, while the other connector's has no stop",
+    [
+      begins(2, 47_700, "04:30:00"),
+      reads(2, 5, ["05:00:00", 50_400]),
+      reads(1, 5, ["06:10:00", 117_500]),
+      reads(1, 5, ["06:50:00", 129_800]),
+      ends(5, 131_200, "06:58:00"),
+      says(1, "Finishing", "06:58:01"),
+      ends(5, 131_200, "06:58:00"),
+    ],
+    "open",
+    13.7,
+  ],
+  [
     "no values, and a stop of the other connector, whose start never came, where a stop was lost before",
     [
       begins(1, 116_000, "00:30:00"),
