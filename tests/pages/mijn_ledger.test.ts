@@ -148,3 +148,23 @@ test("contract §6 where a CPO settles, its customer's money is on its way while
   expect((await world.anna("payout prepare")).code).toBe(0);
   expect(await shown(browser), "the next payment is not of this customer").toMatchObject({ waits: 0, sent: 80 });
 });
+
+test("contract §6 where all is sold and paid no payment is next, whatever ERE of more than six decimals leave", async () => {
+  const email = newAddress();
+  // 3.327272694 ERE, of which 3.327272 are credited
+  const customer = await world.customer({ "2026-04": 10.001 }, world.partnerA, { person: { ...person, email } });
+  await world.row("update core.accounts set iban_changed_at = '2026-01-01' returning 1");
+  const { bookings } = await world.done(`booking open 2026-Q2 --partner ${world.partnerA.id}`);
+  const [{ booking_id }] = bookings;
+  await world.done(`booking submit ${booking_id}`);
+  await world.done(`booking credit ${booking_id}`);
+  await world.done(`sale record ${booking_id} --ere 3.327272 --price 100 --buyer B --reference V-whole`);
+  const { batch_id } = await world.exported();
+  expect((await world.anna(["payout", "settle", batch_id])).code).toBe(0);
+  const browser = newBrowser(world);
+  expect((await signIn(world as unknown as SandboxWorld, browser, email)).status).toBe(303);
+  const page = async () => (await browser(mijn(world as unknown as SandboxWorld))).text;
+  expect(await page()).not.toContain("Volgende betaling");
+  await world.deliver(customer, { "2026-07": 10 });
+  expect(await page()).toMatch(/Volgende betaling<.*voor het 3e kwartaal 2026</);
+});
