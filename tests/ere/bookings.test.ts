@@ -143,6 +143,8 @@ describe("contract §3 booking preview", () => {
     expect([total.months, left_out]).toEqual([1, [{ reason: "month_not_over", months: 1, kwh: 10 }]]);
     for (const quarter of ["2026-Q5", "2026Q2", "2026-4", "q2", "2025-Q4", ""])
       await world.refused(["booking", "preview", quarter], "A quarter is written 2026-Q2");
+    await world.refused("booking preview 2027-Q1", "2027-Q1 has not begun");
+    await world.travel("2027-01-15T12:00:00Z");
     await world.refused("booking preview 2027-Q1", "There is no factor for 2027 yet");
   });
 

@@ -162,16 +162,25 @@ describe("contract §3 invoice issue", () => {
 
   test.each([
     ["of a quarter that runs", "2026-Q3", "2026-Q3 is not over"],
-    ["of one to come", "2026-Q4", "2026-Q4 is not over"],
+    ["of one to come", "2026-Q4", "2026-Q4 has not begun"],
     ["of no quarter", "2026-Q5", "A quarter is written"],
     ["before there were any", "2025-Q4", "A quarter is written"],
-    ["of a year without a factor", "2031-Q1", "There is no factor for 2031"],
+    ["of one to come in a year without a factor", "2031-Q1", "2031-Q1 has not begun"],
     ["of nobody", "2026-Q2 --partner nobody", "nobody"],
     ["of the house", "2026-Q2 --partner service", "service"],
   ])("contract §3 no invoice is issued %s", async (_, command, refusal) => {
     await world.refused(`invoice issue ${command}`, refusal);
     expect((await world.done("invoice list")).invoices).toEqual([]);
   });
+
+  test.each(["2027-01-15", "2027-04-15"])(
+    "contract §3 no invoice is issued of a year without a factor, on %s",
+    async (day) => {
+      await world.travel(`${day}T12:00:00Z`);
+      await world.refused("invoice issue 2027-Q1", "There is no factor for 2027 yet");
+      expect((await world.done("invoice list")).invoices).toEqual([]);
+    },
+  );
 
   test("contract §3 what is sold while an invoice is written is on the next one", async () => {
     const [customer] = await world.sold([100]);

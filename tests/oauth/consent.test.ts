@@ -372,8 +372,18 @@ describe("§4.5 RFC 6749 §4.1.2.1 what else is wrong goes to the application", 
   test.each([
     ["response_type token", { response_type: "token" }, "unsupported_response_type", "response_type must be code."],
     ["no response_type", { response_type: undefined }, "invalid_request", "response_type: is missing"],
-    ["an unknown scope", { scope: "admin" }, "invalid_scope", "Ask only for scopes that this client was granted."],
-    ["no scope", { scope: undefined }, "invalid_scope", "Ask only for scopes that this client was granted."],
+    [
+      "an unknown scope",
+      { scope: "admin" },
+      "invalid_scope",
+      "Ask only for scopes that this client was granted, separated by spaces.",
+    ],
+    [
+      "no scope",
+      { scope: undefined },
+      "invalid_scope",
+      "Ask only for scopes that this client was granted, separated by spaces.",
+    ],
     ["a state with é", { state: "é" }, "invalid_request", "state: must be printable ASCII"],
     [
       "RFC 9700 §4.8.2 no code_challenge",

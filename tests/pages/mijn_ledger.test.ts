@@ -29,19 +29,27 @@ const earnings = async () =>
     .replace(/<[^>]+>/g, " ")
     .replace(/\s+/g, " ");
 
-/** What the page says: the text, and the euros of all bars together by kind. */
+const inNumber = (euro = "0") => Number(euro.replaceAll(".", "").replace(",", "."));
+
+/** What the page says: the text, and the euros of all quarters together by kind. The next payment is what waits or is on its way. */
 async function shown(browser = ask) {
   const { status, text } = await browser(mijn(world as unknown as SandboxWorld));
   expect(status, text).toBe(200);
   const page = text.replaceAll("\u00a0", " ");
   const said = page.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
   const bars = [...page.matchAll(/data-value="([^"]*)"/g)].map(([, value = ""]) => value);
+  // one quarter is said, not drawn
+  const [, one = ""] = /<p class="value">([^<]*)/.exec(page) ?? [];
   const of = (kind: string) =>
-    bars.reduce((total, bar) => {
-      const euro = new RegExp(`€ ([\\d.,]+) ${kind}`).exec(bar)?.[1] ?? "0";
-      return total + Number(euro.replaceAll(".", "").replace(",", "."));
-    }, 0);
-  return { said, paid: of("betaald"), waits: of("nog te betalen"), sent: of("onderweg") };
+    (bars.length > 0 ? bars : [one]).reduce(
+      (total, bar) => total + inNumber(new RegExp(`€ ([\\d.,]+) ${kind}`).exec(bar)?.[1]),
+      0,
+    );
+  const [waits, sent] = [of("nog te betalen"), of("onderweg")];
+  const [next, euro, when] = /Volgende betaling (?:€ ([\d.,]+) )?voor het .+? Wanneer (.+?\.) /.exec(said) ?? [];
+  expect(inNumber(euro), next).toBe(waits + sent);
+  expect(when === "Het geld is onderweg.", next).toBe(sent > 0);
+  return { said, paid: of("betaald"), waits, sent };
 }
 
 test("contract §6 paid and on its way are to the cent what the ledger has, also after a sale was taken back that was paid", async () => {
@@ -139,4 +147,24 @@ test("contract §6 where a CPO settles, its customer's money is on its way while
   await via();
   expect((await world.anna("payout prepare")).code).toBe(0);
   expect(await shown(browser), "the next payment is not of this customer").toMatchObject({ waits: 0, sent: 80 });
+});
+
+test("contract §6 where all is sold and paid no payment is next, whatever ERE of more than six decimals leave", async () => {
+  const email = newAddress();
+  // 3.327272694 ERE, of which 3.327272 are credited
+  const customer = await world.customer({ "2026-04": 10.001 }, world.partnerA, { person: { ...person, email } });
+  await world.row("update core.accounts set iban_changed_at = '2026-01-01' returning 1");
+  const { bookings } = await world.done(`booking open 2026-Q2 --partner ${world.partnerA.id}`);
+  const [{ booking_id }] = bookings;
+  await world.done(`booking submit ${booking_id}`);
+  await world.done(`booking credit ${booking_id}`);
+  await world.done(`sale record ${booking_id} --ere 3.327272 --price 100 --buyer B --reference V-whole`);
+  const { batch_id } = await world.exported();
+  expect((await world.anna(["payout", "settle", batch_id])).code).toBe(0);
+  const browser = newBrowser(world);
+  expect((await signIn(world as unknown as SandboxWorld, browser, email)).status).toBe(303);
+  const page = async () => (await browser(mijn(world as unknown as SandboxWorld))).text;
+  expect(await page()).not.toContain("Volgende betaling");
+  await world.deliver(customer, { "2026-07": 10 });
+  expect(await page()).toMatch(/Volgende betaling<.*voor het 3e kwartaal 2026</);
 });

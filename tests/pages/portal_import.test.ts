@@ -251,7 +251,7 @@ describe("contract §4 bringing customers on a partner's pages", () => {
     await confirm(page, {}, browser);
     const { text } = await browser(portal(world, `/drafts?q=${email}`));
     await world.travel(START);
-    expect([text.includes("1 januari 2027"), text.includes("31 december 2026")]).toEqual([true, false]);
+    expect([text.includes("1 jan 2027"), text.includes("31 dec 2026")]).toEqual([true, false]);
   });
 
   test("contract §4 what is left of an import that broke off is done by going on", async () => {

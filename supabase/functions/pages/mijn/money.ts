@@ -24,6 +24,9 @@ export const percent = ({ words }: MijnFrame, pct: number): string =>
 export const sum = (values: readonly number[]) =>
   Math.round(values.reduce((total, value) => total + value, 0) * 100) / 100;
 
+/** Of months that are sold less may be left than is shown: they are credited to six decimals. */
+export const LEAST_ERE = 0.01;
+
 const estimateFor = (unsold: readonly Unsold[]): number => sum(unsold.map(({ net_eur }) => net_eur ?? 0));
 
 /** The euro of quarters, and whether some of it is not known yet. */
@@ -163,7 +166,7 @@ function typical(frame: MijnFrame, { accounts: [account, ...others], offer }: Ov
 function computed(frame: MijnFrame, { quarters }: Overview): Html {
   const { locale } = frame;
   const words = WORDS[locale].overview;
-  const unsold = quarters.flatMap((quarter) => quarter.unsold).filter(({ ere }) => ere >= 0.01);
+  const unsold = quarters.flatMap((quarter) => quarter.unsold).filter(({ ere }) => ere >= LEAST_ERE);
   const alike = new Map<string, Unsold[]>();
   for (const each of unsold) {
     const key = `${each.price_per_ere_eur} ${each.fee_pct}`;

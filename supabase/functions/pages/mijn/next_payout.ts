@@ -5,7 +5,7 @@ import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { MIN_PAYOUT_EUR } from "../kit/offer.ts";
 import type { Account, Earned, Overview } from "./model.ts";
-import { partsOf, quarterName, sum, toComeOf } from "./money.ts";
+import { LEAST_ERE, partsOf, quarterName, sum, toComeOf } from "./money.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -16,7 +16,7 @@ export function nextPayout(frame: MijnFrame, overview: Overview): Html {
   const { quarters, accounts } = overview;
   const { waits, kept } = toComeOf(overview);
   const unpaid = quarters.filter(({ unpaid_eur }) => unpaid_eur > 0);
-  const unsold = quarters.filter(({ ere, sold_ere }) => ere > sold_ere);
+  const unsold = quarters.filter(({ ere, sold_ere }) => ere - sold_ere >= LEAST_ERE);
   const first = unpaid[0] ?? unsold.find((each) => isBooked(overview, each)) ?? unsold[0];
   if (!first) return html``;
   const of = unpaid.length > 0 ? unpaid : [first];
