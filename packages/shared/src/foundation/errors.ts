@@ -340,13 +340,14 @@ const table = {
   },
   ambiguous_decimals: {
     status: 422,
-    detail: "The column's values (value) may have decimals or thousands. Send the file with ?decimal=, or ?decimal=.",
+    detail:
+      "The numbers of this column, such as the one in value, may have decimals or thousands. Send the file with ?decimal=, (comma) or ?decimal=. (point).",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_dates: {
     status: 422,
     detail:
-      "The day or the month may come first in the column's dates (value): it is dmy, or it is mdy. Send dates=dmy or dates=mdy with the file.",
+      "The day or the month may come first in the dates of this column. Send the file with ?dates=dmy to read value as the date in dmy, or with ?dates=mdy to read it as the date in mdy.",
     fields: ["column", "sheet_row", "value", "dmy", "mdy"],
   },
   unknown_zone: {
