@@ -340,14 +340,13 @@ const table = {
   },
   ambiguous_decimals: {
     status: 422,
-    detail:
-      "The numbers of this column, such as the one in value, may have decimals or thousands. Send the file with ?decimal=, (comma) or ?decimal=. (point).",
+    detail: "The numbers of this column may have decimals or thousands. Send a comma or a point as decimal.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_dates: {
     status: 422,
     detail:
-      "The day or the month may come first in the dates of this column. Send the file with ?dates=dmy to read value as the date in dmy, or with ?dates=mdy to read it as the date in mdy.",
+      "The day or the month may come first in this column's dates. Send dates=dmy or dates=mdy: the answer says which date each means.",
     fields: ["column", "sheet_row", "value", "dmy", "mdy"],
   },
   unknown_zone: {
