@@ -2174,8 +2174,8 @@ comment on column core.charging_sessions.meter_start_wh is
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.booked_as is
-  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed after the '
-  'lock of that month. Null once the month opens, and of what changed before the lock.';
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, or was '
+  'flagged, after the lock of that month. Null once the month opens, and of what changed before the lock.';
 comment on column core.charging_sessions.flags is
   'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
   'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
@@ -2664,8 +2664,8 @@ comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
 comment on column core.ocpp_links.mirror is
   'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
-  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
-  'that booted since, and whether each is of another.';
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so; later ones are of '
+  'another. lines: what else is known, whether each is of another: the latest 20 that booted since.';
 comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';
@@ -19864,9 +19864,13 @@ declare
   notice core.notices;
   email  text;
 begin
-  -- a reset locks accounts first
+  -- a reset has accounts while it waits for their chargers; the notice is due again in five minutes
   perform from core.notices n join core.accounts a on a.partner_id = n.partner_id and a.id = n.account_id
-    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid for key share of a;
+    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid
+      for key share of a skip locked;
+  if not found then
+    return false;
+  end if;
   update core.notices n set due_at = null
    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
   returning * into notice;
@@ -24496,7 +24500,8 @@ begin
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
   select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
-                                      'changed', f.changed, 'crowded', f.crowded))
+                                      'changed', f.changed, 'crowded', f.crowded,
+                                      'booked', f.locked and f.flags = '{}' and not f.changed))
            filter (where f.flags <> f.new_flags or f.crowded),
          jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
                                       'connection_id', f.connection_id, 'month', f.month))
@@ -24510,9 +24515,13 @@ begin
   end if;
   for one in
     select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
-                                                   crowded boolean)
+                                                   crowded boolean, booked boolean)
   loop
     if one.differs then
+      if one.booked then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(s))) from core.charging_sessions s
+          where s.partner_id = private.partner_id() and s.id = one.session_id;
+      end if;
       update core.charging_sessions s set flags = one.flags
        where s.partner_id = private.partner_id() and s.id = one.session_id;
     end if;
@@ -24556,6 +24565,7 @@ declare
   one     core.charging_sessions;
   charger core.chargers;
   full_at boolean;
+  locked  boolean;
 begin
   while pending <> '{}' loop
     changed := '{}';
@@ -24571,12 +24581,18 @@ begin
                cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
                where o.flags <@ '{after_lock}') t;
       continue when full_at = ('beyond_capacity' = any (one.flags));
+      locked := exists (
+        select from core.delivered_months d
+         where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
+           and d.period = one.month);
+      -- what came after the lock has a flag by now
+      if locked and one.flags = '{}' then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));
+      end if;
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
-                     || case when 'after_lock' = any (s.flags) or not full_at and exists (
-                               select from core.delivered_months d
-                                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                                  and d.period = s.month) then '{after_lock}'::text[] else '{}' end
+                     || case when 'after_lock' = any (s.flags) or not full_at and locked
+                             then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
       select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
@@ -27854,6 +27870,26 @@ begin
   return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
 end $$;
 
+-- Whether a reading may be of a charge at another connector, whose start was lost: a charge of 31 days has no stop, so
+-- messages get lost, and the register of a connector where none was open can have reached it.
+create function private.ocpp_reached_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
+  returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and t.is_over
+       and t.first_at between at - interval '31 days' and at) and exists (
+    select from (select distinct t.connector from core.ocpp_transactions t
+                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
+                    and t.connector <> at_connector) c,
+           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
+           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
+     where o.ended_at < at and wh >= since_wh - 10 is not false
+       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+end $$;
+
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
 create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
 language sql immutable
@@ -27901,6 +27937,11 @@ begin
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1
+     -- one id may name all charges: what ended one comes twice, and ends no other
+     and not exists (
+       select from core.ocpp_transactions t
+        where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+          and t.ended_at = at and t.end_wh = wh and named = any (t.foreign_ids))
      and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
           and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];
@@ -27967,7 +28008,9 @@ begin
        where private.ocpp_freed(link, c.connector::int, at, true) and not exists (
          select from core.ocpp_transactions t
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
-            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
+            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')))
+    and (cardinality(freed) = 1 or cardinality(going_on) = 1
+         or not private.ocpp_reached_elsewhere(charger, fitting[1].connector, at, wh)) then
     known := fitting[1];
   elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged
@@ -28386,7 +28429,7 @@ begin
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
-      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
+      known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
     end if;
   end if;
   if start_wh = 0 then
@@ -28741,7 +28784,11 @@ begin
     select u.* into known from unnest(uses) u order by u.id limit 1;
   elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
-     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+     where u.first_at <= at and private.is_of_ocpp(u, said)
+       -- one car at a time: what comes after another began at its EVSE is of a new use of the id
+       and (u.ended_at is null and u.clock <> 'wrong'
+            and (private.next_ocpp(u)).first_at < at - interval '1 minute') is not true
+     order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
       -- it comes late
       select u.* into known from unnest(uses) u
@@ -28880,6 +28927,11 @@ begin
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
+    if said ? 'samples' and (said #>> '{first,at}')::timestamptz < known.first_at then
+      -- the latest transaction that had begun a second before
+      said := private.ocpp_values_since(said, (private.ocpp_transaction_at(
+        charger, plug, known.first_at - interval '1 minute 1 second')).ended_at);
+    end if;
     known := private.merge_ocpp_readings(charger, known, said, is_own);
     perform private.store_ocpp_transaction(known);
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
@@ -29019,11 +29071,14 @@ begin
   if not is_other and noted = '{}' then
     return false;
   end if;
-  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
-    select jsonb_object_agg(l.key, l.value) from jsonb_each(
-        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
-     -- and the few that were open before
-     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  noted := jsonb_build_object('since', line) || noted;
+  noted := noted || jsonb_build_object('lines', (
+    select coalesce(jsonb_object_agg(l.key, l.value), '{}') from (
+      select e.key, e.value from jsonb_each(
+          coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) e
+       -- a later one is of another anyway: however often that one boots, the charger's own stay
+       where e.value = 'false' or e.key::bigint < (noted ->> 'since')::bigint
+       order by e.key::bigint desc limit 20) l));
   if is_other then
     noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;

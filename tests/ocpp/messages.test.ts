@@ -762,6 +762,9 @@ describe("contract §6 what a charger is", () => {
     expect(await wh(), "nobody knows whose a new line is").toEqual([2_000, 3_000]);
     await copied(later, boot("ACE 0900"), started("10:40", 6_000), stopped(9, "10:50", 7_000));
     expect(await wh()).toEqual([2_000, 3_000, 1_000]);
+    for (let n = 0; n < 21; n += 1) await copied(await connect(), boot("ACE 0901"));
+    await copied(later, started("11:00", 7_000), stopped(9, "11:10", 7_500));
+    expect(await wh(), "however often the other one boots").toEqual([2_000, 3_000, 1_000, 500]);
     const story = async () => (await operatorOf(world.database)(`charger story ${link.charger_id}`)).json;
     expect(await story()).toMatchObject({
       charger: { serial_number: "ACE0900" },

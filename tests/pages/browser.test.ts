@@ -302,7 +302,8 @@ describe.skipIf(noBrowser)("§2 the signing page in a browser", () => {
       go: async (page, locale) => {
         await fill(page, await toForm(page, locale));
         await page.locator("form .button").first().click();
-        await page.locator(".fingerprint").waitFor();
+        // folded with the text that it is of
+        await page.locator(".fingerprint").waitFor({ state: "attached" });
       },
     },
     {

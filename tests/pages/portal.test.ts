@@ -38,8 +38,8 @@ describe("contract §7 signing in to the pages of a partner", () => {
     expect(stored.token_hash.toString("hex")).toBe(hashSecret(secret));
     const { status, text } = await ask(answer.location ?? "");
     expect([status, heading(text)]).toEqual([200, `Overzicht van ${partnerName}`]);
-    expect(text).toMatch(/<strong>1<\/strong> <a [^>]*>actief</);
-    expect(text).toContain("met een machtiging die geldt; 1 klant in totaal");
+    expect(text).toMatch(/<strong>1<\/strong> <a [^>]*>getekend</);
+    expect(text).toContain("1 klant in totaal, 1 met een machtiging die geldt");
     expect(text).toContain(`U bent ingelogd als ${manager.email}, voor ${partnerName}.`);
   });
 

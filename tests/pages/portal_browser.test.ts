@@ -4,6 +4,9 @@ import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { ID, pageAt } from "../../supabase/functions/pages/kit/routes.ts";
 import { portal as portalFlow } from "../../supabase/functions/pages/portal/portal.ts";
 import { look, lookAt, noBrowser, onPage, overflowOf, walk } from "../harness/browser.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
+import { signMandate } from "../harness/mandate.ts";
+import { createAccount } from "../harness/people.ts";
 import { png, striped } from "../harness/png.ts";
 import { addCustomer } from "../partner/partner_world.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -42,6 +45,22 @@ async function failingWebhook(world: SandboxWorld, { id }: { id: string }): Prom
   );
 }
 
+/** A customer of a CPO, who was paid through it: 100 kWh of July. */
+async function settleThrough(world: SandboxWorld): Promise<void> {
+  const { partnerA } = world;
+  const token = await partnerA.client.token();
+  const { account_id, connection_id } = await createAccount(world, partnerA, { payout_handler: "via_cpo_invoicing" });
+  await world.post("/v1/chargers", { account_id, ...MID_CHARGER }, token);
+  await signMandate(world, account_id, partnerA);
+  await world.row(
+    "update core.connections set registration_status = 'goedgekeurd' where id = $1 returning 1",
+    connection_id,
+  );
+  await world.post("/v1/sessions:batch", { account_id, months: [{ period: "2026-07", total_kwh: 100 }] }, token);
+  await world.send("/sandbox/v1/settle", { method: "POST", token: world.keyA, body: { quarter: "2026-Q3" } });
+  expect((await world.get("/v1/settlements", token)).body.settlements).toHaveLength(1);
+}
+
 describe.skipIf(noBrowser)(
   `contract §6 a partner's pages in a browser${noBrowser ? ` (skipped: ${noBrowser})` : ""}`,
   () => {
@@ -72,6 +91,7 @@ describe.skipIf(noBrowser)(
         else disclosed = customer_ref;
       }
       await failingWebhook(world, partnerA);
+      await settleThrough(world);
       await world.rows("select private.append_event($1, $1, 'draft.claimed', $2, '{}')", partnerA.id, drafts.invited);
       event = (await world.row("select id from core.events where type = 'draft.claimed'")).id;
       client = (await world.row("select id from core.oauth_clients where partner_id = $1 limit 1", partnerA.id)).id;
@@ -101,6 +121,8 @@ describe.skipIf(noBrowser)(
       { name: "portal-settings-company", who: () => full, path: "/settings/company" },
       { name: "portal-payouts", who: () => full, path: "/payouts" },
       { name: "portal-payouts-new", who: () => empty, path: "/payouts" },
+      { name: "portal-payouts-settlements", who: () => full, path: "/payouts/settlements" },
+      { name: "portal-payouts-settlements-none", who: () => empty, path: "/payouts/settlements" },
       { name: "portal-settings-clients", who: () => full, path: "/settings/clients" },
       { name: "portal-settings-client", who: () => full, path: () => `/settings/clients/${client}` },
       { name: "portal-settings-client-rotate", who: () => full, path: () => `/settings/clients/${client}/rotate` },
@@ -302,7 +324,8 @@ describe.skipIf(noBrowser)(
         expect(outside, "names that are left of the page").toEqual([]);
         await page.setViewportSize({ width: 1280, height: 844 });
         await row.getByRole("cell", { name: "1", exact: true }).waitFor();
-        expect(await page.getByRole("columnheader").count()).toBe(7);
+        const quarters = page.getByRole("table").filter({ hasText: "2e kwartaal 2026" });
+        expect(await quarters.getByRole("columnheader").count()).toBe(7);
       }));
 
     test("a sign-up is two lines on a phone, which are heard with the names of their columns, and one line on a desk under a head that stays in sight", () =>

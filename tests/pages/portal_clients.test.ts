@@ -26,7 +26,7 @@ const tokenWith = (client_secret: string) =>
     body: { grant_type: "client_credentials", client_id: world.partnerA.client.client_id, client_secret },
   });
 const codeIn = (text: string) =>
-  /role="status"><h2[^>]*>[^<]*<\/h2><p>[^<]*<\/p><span class="secret"><code data-copy>([^<]+)/.exec(text)?.[1];
+  /role="status"><h2[^>]*>[^<]*<\/h2><span class="secret"><code data-copy>([^<]+)/.exec(text)?.[1];
 const number = (text: string) => /name="number" value="(\d+)"/.exec(text)?.[1] ?? "";
 const once = (text: string) => /name="once" value="([^"]+)"/.exec(text)?.[1] ?? "";
 

@@ -86,7 +86,9 @@ async function attention(browser: Browser = ask) {
   );
 }
 const namesIn = (text: string) =>
-  [...text.matchAll(/customers\/[-_0-9a-z]{36}[^>]*><span class="what"><strong>(?:<code>)?([^<]*)/g)].map(([, n]) => n);
+  [...text.matchAll(/role="rowheader"><a href="[^"]*customers\/[-_0-9a-z]{36}[^>]*>(?:<code>)?([^<]*)/g)].map(
+    ([, n]) => n,
+  );
 const follow = async (said: RegExp) => {
   const line = (await attention()).find((each) => said.test(each.said ?? ""));
   expect(line, String(said)).toBeDefined();

@@ -388,6 +388,33 @@ describe("§4.3 reset, while something runs", () => {
     }
   });
 
+  test("mail about a notice waits for no reset, and is written later if there was none", async () => {
+    const { account_id } = await world.customer({}, { submit: true });
+    await world.play(account_id, "review", { outcome: "goedgekeurd" });
+    const due = async () =>
+      (await world.row("select count(due_at)::int as n from core.notices where account_id = $1", account_id)).n;
+    const mailed = async () => {
+      const { status, body } = await world.post("/worker/run", {}, world.environment.config.WORKER_SECRET);
+      return [status, body.notices];
+    };
+    expect(await due()).toBe(1);
+    const other = await world.database.admin.connect();
+    try {
+      // a reset has accounts first, and then waits for whoever has their chargers
+      await other.query("begin");
+      await other.query("select from core.accounts where id = $1 for update", [account_id]);
+      expect(await mailed()).toEqual([200, { mailed: 0 }]);
+    } finally {
+      await other.query("rollback");
+      other.release();
+    }
+    expect(await due()).toBe(1);
+    await world.travel(later(301));
+    expect(await mailed()).toEqual([200, { mailed: 1 }]);
+    expect(await due()).toBe(0);
+    await world.reset();
+  });
+
   test("fixtures: no failure, and afterwards all six can be made", async () => {
     const fixtures = () => world.send("/sandbox/v1/fixtures", { method: "POST", token: world.keyA });
     const answers = await Promise.all([

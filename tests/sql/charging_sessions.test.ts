@@ -535,7 +535,61 @@ describe("§3 a locked month stays as it was", () => {
     await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
     await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
     await ingest(world, session("u", { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" }));
+    await world.row("update core.chargers set mid_eligible = true where id = $1", charger);
+    await ingest(world, session("u", { started_at: "2026-04-13T18:00:00Z", ended_at: "2026-04-13T19:00:00Z" }));
     expect(await stored("u")).toMatchObject({ flags: [] });
+  });
+
+  test.each(["while it does not count", "when it counts again"])(
+    "one that is booked, and that another took the socket of, is booked still when it moves %s",
+    async (when) => {
+      await openMonth("2026-03-01", "staged");
+      const at = (connector: number, day: number, month = 3) => ({
+        connector,
+        started_at: `2026-0${month}-${day}T18:00:00Z`,
+        ended_at: `2026-0${month}-${day}T19:00:00Z`,
+      });
+      await ingest(world, session("x", at(1, 12)));
+      await ingest(world, session("y", at(2, 14)));
+      await ingest(world, session("s", at(3, 14)));
+      await lockMonth("2026-03-01");
+      expect(await delivered()).toEqual({ "2026-03": "20 registered 4" });
+      await ingest(world, session("x", at(1, 14)));
+      expect(await stored("s")).toMatchObject({ flags: ["beyond_capacity"] });
+      if (when === "when it counts again") {
+        await ingest(world, session("x", at(1, 12)));
+        expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+      }
+      await ingest(world, session("s", at(3, 14, 4)));
+      expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+      expect(await delivered()).toEqual({ "2026-03": "20 registered 4" });
+      // its booking ends while it does not count
+      await ingest(world, session("s", at(3, 14)));
+      await openMonth("2026-03-01", "staged");
+      expect(await stored("s")).toMatchObject({ booked_as: null });
+      await ingest(world, session("s", at(3, 14, 4)));
+      await openMonth("2026-03-01", "staged");
+      expect(await delivered()).toEqual({ "2026-03": "15 staged 3", "2026-04": "5 staged 1" });
+    },
+  );
+
+  test("one that is booked, and becomes a duplicate of one that is corrected, is booked still when it moves", async () => {
+    const at = (minute: number, month = 3) => ({
+      started_at: `2026-0${month}-12T18:0${minute}:00Z`,
+      ended_at: `2026-0${month}-12T18:0${minute + 3}:00Z`,
+      wh: 300,
+    });
+    await openMonth("2026-03-01", "staged");
+    await ingest(world, session("x", { ...at(0, 2), source: "ocpi" }));
+    await ingest(world, session("s", at(4)));
+    await lockMonth("2026-03-01");
+    await ingest(world, session("x", { ...at(0), source: "ocpi" }));
+    expect(await stored("s")).toMatchObject({ flags: ["duplicate"] });
+    await ingest(world, session("s", at(4, 4)));
+    expect(await stored("s")).toMatchObject({ flags: ["after_lock"] });
+    expect(await delivered()).toMatchObject({ "2026-03": "5.3 registered 2" });
+    await openMonth("2026-03-01", "staged");
+    expect(await delivered()).toMatchObject({ "2026-03": "5.3 staged 2", "2026-04": "0.3 staged 1" });
   });
 
   test("one that came too late and is moved to an open month counts there at once", async () => {
@@ -555,6 +609,86 @@ describe("§3 a locked month stays as it was", () => {
 
   test("what comes again unchanged is no correction", async () => {
     expect(await ingest(world, session("a"))).toMatchObject([{ status: "unchanged", flags: [] }]);
+  });
+});
+
+describe("§3 a charger changes while its month is booked", () => {
+  test("changes, and sessions that come in, wait for a booking and for each other in one order; what is booked is what counted, and each kWh counts once", async () => {
+    const other = await world.addUser();
+    const chargers = [charger, await addCharger(world, other)];
+    const connections = [user, other].map(({ connection_id }) => connection_id);
+    for (const each of [user, other]) await giveMandate(world, each);
+    const at = (day: number) => ({ started_at: `2026-03-${day}T18:00:00Z`, ended_at: `2026-03-${day}T19:00:00Z` });
+    const tell = (id: string, day: number, wh: number) =>
+      ingest(world, ...chargers.toReversed().map((charger_id) => session(id, { charger_id, ...at(day), wh })));
+    const countFrom = (place: number, from: string | null) =>
+      world.row("update core.chargers set counts_from = $2 where id = $1", chargers[place], from);
+    /** Books or opens the month of both, once `others` wait for it. */
+    const during = async (status: string, others: () => Promise<unknown>[]) => {
+      const booking = await world.database.admin.connect();
+      try {
+        await booking.query("begin");
+        await booking.query("select private.set_tenant(private.people_tenant())");
+        await booking.query("select private.lock_connections(private.people_tenant(), $1)", [connections]);
+        await booking.query("update core.delivered_months set status = $2 where connection_id = any ($1)", [
+          connections,
+          status,
+        ]);
+        const begun = others();
+        const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+        await expect.poll(async () => (await rows(waiting)).length).toBe(begun.length);
+        if (status === "staged")
+          await booking.query("select private.release_charging_sessions($1, '{2026-03-01,2026-03-01}')", [connections]);
+        await booking.query("commit");
+        await Promise.all(begun);
+      } finally {
+        await booking.query("rollback");
+        booking.release();
+      }
+    };
+    /** Wh of the month of each connection, and what its sessions say of it. */
+    const sums = () =>
+      rows(
+        `select (d.total_kwh * 1000)::int as month, d.locked,
+                (select sum(case when r.id is not null then r.wh when s.flags = '{}' then s.wh else 0 end)::int
+                   from core.charging_sessions s left join core.replaced_charging_sessions r on r.id = s.booked_as
+                  where s.connection_id = d.connection_id) as sessions
+           from core.delivered_months d where d.connection_id = any ($1) order by array_position($1, d.connection_id)`,
+        connections,
+      );
+    await tell("a", 10, 5000);
+    await tell("b", 12, 5000);
+    for (const [round, wh] of [10_000, 10_000, 10_999].entries()) {
+      await during("submitted", () => [
+        ...[0, 1].flatMap((hour) => [0, 1].map((place) => countFrom(place, `2026-03-11T0${hour}:00:00Z`))),
+        tell(`c${round}`, 14 + round, 1000),
+        tell("b", 12, 4000 - round),
+      ]);
+      expect(await sums()).toEqual([
+        { month: wh, locked: true, sessions: wh },
+        { month: wh, locked: true, sessions: wh },
+      ]);
+      await during("staged", () => [
+        countFrom(1, "2026-03-11T02:00:00Z"),
+        countFrom(0, "2026-03-11T02:00:00Z"),
+        tell("a", 10, 5001),
+        countFrom(0, null),
+        countFrom(1, null),
+      ]);
+      await Promise.all([0, 1].map((place) => countFrom(place, null)));
+      const open = await sums();
+      expect(open.map(({ month, locked, sessions }) => [locked, month - sessions])).toEqual([
+        [false, 0],
+        [false, 0],
+      ]);
+      expect(
+        await rows(
+          "select from core.charging_sessions where charger_id = any ($1) and ('after_lock' = any (flags) or booked_as is not null)",
+          chargers,
+        ),
+      ).toEqual([]);
+      await tell("a", 10, 5000);
+    }
   });
 });
 

@@ -156,7 +156,7 @@ function react(
       0,
     );
     const show = (at: number) => {
-      if (at < 0 || at >= columns.length || at === chosen) return;
+      if (!columns[at] || at === chosen) return;
       chosen = at;
       for (const [index, column] of columns.entries()) column.className = index === at ? "chosen" : "";
       said.textContent = columns[at]?.dataset.value ?? "";

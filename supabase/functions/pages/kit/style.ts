@@ -21,7 +21,7 @@ body {
 .area main :is(h1, h2, h3, p, ul, ol, dl, .panel, .status, .field, .pair, fieldset, .errors, .document) { max-width: 42rem; }
 .area main .figures { max-width: none; }
 /* a page that only asks or says something has its measure in the middle */
-.area main:not(:has(.beside, .chart, .figures, .scroll, .cards, .filter, .top, .rows, .log, .funnel, pre)) > * { max-width: 42rem; margin-inline: auto; }
+.area main:not(:has(.beside, .chart, .figures, .scroll, .cards, .filter, .rows, .log, .funnel, pre)) > * { max-width: 42rem; margin-inline: auto; }
 header, main, footer, .menu { width: 100%; margin: 0; padding-left: var(--edge-of-page); padding-right: var(--edge-of-page); }
 header { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding-top: .5rem; padding-bottom: .5rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
 main { padding-top: 1.75rem; padding-bottom: 3rem; }

@@ -6,6 +6,7 @@ import { empty } from "../kit/parts/empty.ts";
 import { icon } from "../kit/parts/icons.ts";
 import { keptText } from "../kit/signature.ts";
 import { doneOf } from "../kit/signed_in_views.ts";
+import { STATES } from "../kit/states.ts";
 import { claimButton, ownPage, renewButton } from "./frame.ts";
 import type { Account, Connection, Mandates } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
@@ -42,7 +43,7 @@ ${cpo ? html`<div><dt>${words.cpo}</dt><dd>${cpo}</dd></div>` : ""}
 <div><dt>${words.connection}</dt><dd>${addressOf(connection)}</dd></div>
 <div><dt>${words.ean}</dt><dd>${inGroups(connection.ean_code)}</dd></div>
 <div><dt>${words.status}</dt><dd>${statusOf(frame, connection)}</dd></div>
-<div><dt>${words.registration}</dt><dd>${chip(REGISTRATIONS[connection.registration_status], words.registrations[connection.registration_status], { status: connection.registration_status })}</dd></div>
+<div><dt>${words.registration}</dt><dd>${chip(STATES.registration[connection.registration_status], words.registrations[connection.registration_status], { status: connection.registration_status })}</dd></div>
 </dl>
 ${cpo && connection.may_sign_again ? renewButton(frame, account_id, connection.connection_id, words.renew) : ""}
 ${draft_id && renewable && connection === connections.at(-1) ? claimButton(frame, account_id, "/mandate", words.renew) : ""}</div>`,
@@ -60,15 +61,6 @@ function withdrawal(frame: MijnFrame, { account_id, draft_id, cpo, connections }
     ? html`<p class="quiet">${words.revoke_means}</p>${claimButton(frame, account_id, "/revoke", words.revoke, true)}`
     : html`<p>${words.by_mail} <a href="mailto:${frame.config.SUPPORT_EMAIL}">${frame.config.SUPPORT_EMAIL}</a></p>`;
 }
-
-const REGISTRATIONS = { concept: "quiet", ingediend: "way", goedgekeurd: "done", afgekeurd: "stopped" } as const;
-const MANDATES = {
-  pending: "yours",
-  signed: "done",
-  expired: "stopped",
-  revoked: "stopped",
-  declined: "quiet",
-} as const;
 
 /** An account among others: its CPO and addresses. */
 export const nameOf = ({ cpo, connections }: Account) =>
@@ -91,5 +83,5 @@ function statusOf(frame: MijnFrame, { mandate_status, valid_until, renewed_until
   const day = (date: string | null) => (date ? longDate(date, frame.words) : "");
   const status = words.statuses[mandate_status];
   const word = typeof status === "function" ? status(day(valid_until)) : status;
-  return html`${chip(MANDATES[mandate_status], word)}${renewed_until ? html`<small>${words.renewed(day(renewed_until))}</small>` : ""}`;
+  return html`${chip(STATES.mandate[mandate_status], word)}${renewed_until ? html`<small>${words.renewed(day(renewed_until))}</small>` : ""}`;
 }

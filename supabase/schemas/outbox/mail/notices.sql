@@ -130,9 +130,13 @@ declare
   notice core.notices;
   email  text;
 begin
-  -- a reset locks accounts first
+  -- a reset has accounts while it waits for their chargers; the notice is due again in five minutes
   perform from core.notices n join core.accounts a on a.partner_id = n.partner_id and a.id = n.account_id
-    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid for key share of a;
+    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid
+      for key share of a skip locked;
+  if not found then
+    return false;
+  end if;
   update core.notices n set due_at = null
    where n.partner_id = (post ->> 'partner_id')::uuid and n.id = (post ->> 'notice_id')::uuid and n.due_at is not null
   returning * into notice;

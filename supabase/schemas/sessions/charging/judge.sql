@@ -272,7 +272,8 @@ begin
      where f.noted and (f.changed or f.flags <> f.new_flags)
   )
   select jsonb_agg(jsonb_build_object('session_id', f.id, 'flags', f.new_flags, 'differs', f.flags <> f.new_flags,
-                                      'changed', f.changed, 'crowded', f.crowded))
+                                      'changed', f.changed, 'crowded', f.crowded,
+                                      'booked', f.locked and f.flags = '{}' and not f.changed))
            filter (where f.flags <> f.new_flags or f.crowded),
          jsonb_agg(jsonb_build_object('charger_id', f.charger_id, 'owner_id', f.owner_id,
                                       'connection_id', f.connection_id, 'month', f.month))
@@ -286,9 +287,13 @@ begin
   end if;
   for one in
     select * from jsonb_to_recordset(judged) as j (session_id uuid, flags text[], differs boolean, changed boolean,
-                                                   crowded boolean)
+                                                   crowded boolean, booked boolean)
   loop
     if one.differs then
+      if one.booked then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(s))) from core.charging_sessions s
+          where s.partner_id = private.partner_id() and s.id = one.session_id;
+      end if;
       update core.charging_sessions s set flags = one.flags
        where s.partner_id = private.partner_id() and s.id = one.session_id;
     end if;
@@ -332,6 +337,7 @@ declare
   one     core.charging_sessions;
   charger core.chargers;
   full_at boolean;
+  locked  boolean;
 begin
   while pending <> '{}' loop
     changed := '{}';
@@ -347,12 +353,18 @@ begin
                cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
                where o.flags <@ '{after_lock}') t;
       continue when full_at = ('beyond_capacity' = any (one.flags));
+      locked := exists (
+        select from core.delivered_months d
+         where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
+           and d.period = one.month);
+      -- what came after the lock has a flag by now
+      if locked and one.flags = '{}' then
+        perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));
+      end if;
       update core.charging_sessions s
          set flags = case when full_at then '{beyond_capacity}'::text[] else '{}' end
-                     || case when 'after_lock' = any (s.flags) or not full_at and exists (
-                               select from core.delivered_months d
-                                where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                                  and d.period = s.month) then '{after_lock}'::text[] else '{}' end
+                     || case when 'after_lock' = any (s.flags) or not full_at and locked
+                             then '{after_lock}'::text[] else '{}' end
        where s.partner_id = one.partner_id and s.id = one.id;
       select * into charger from core.chargers h where h.partner_id = one.partner_id and h.id = one.charger_id;
       insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)

@@ -159,6 +159,26 @@ begin
   return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
 end $$;
 
+-- Whether a reading may be of a charge at another connector, whose start was lost: a charge of 31 days has no stop, so
+-- messages get lost, and the register of a connector where none was open can have reached it.
+create function private.ocpp_reached_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
+  returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and t.is_over
+       and t.first_at between at - interval '31 days' and at) and exists (
+    select from (select distinct t.connector from core.ocpp_transactions t
+                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
+                    and t.connector <> at_connector) c,
+           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
+           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
+     where o.ended_at < at and wh >= since_wh - 10 is not false
+       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+end $$;
+
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
 create function private.ocpp_finished_alone(link core.ocpp_links, connector int, at timestamptz) returns boolean
 language sql immutable
@@ -206,6 +226,11 @@ begin
   fitting := array(select t from unnest(could) t
                     where named = any (t.foreign_ids) and private.ocpp_fits(charger, t, at, wh, by_clock));
   if cardinality(fitting) = 1
+     -- one id may name all charges: what ended one comes twice, and ends no other
+     and not exists (
+       select from core.ocpp_transactions t
+        where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null
+          and t.ended_at = at and t.end_wh = wh and named = any (t.foreign_ids))
      and (is_ours and own.ended_at is null and private.ocpp_called(own, named) and fitting[1].id <> own.id
           and private.ocpp_fits(charger, own, at, wh, by_clock)) is not true then
     known := fitting[1];
@@ -272,7 +297,9 @@ begin
        where private.ocpp_freed(link, c.connector::int, at, true) and not exists (
          select from core.ocpp_transactions t
           where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.connector = c.connector::int
-            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes'))) then
+            and t.ended_at between at - interval '2 minutes' and at + interval '2 minutes')))
+    and (cardinality(freed) = 1 or cardinality(going_on) = 1
+         or not private.ocpp_reached_elsewhere(charger, fitting[1].connector, at, wh)) then
     known := fitting[1];
   elsif is_ours and own.ended_at is null and fitting = '{}' and private.ocpp_called(own, named) then
     -- its reading is flagged

@@ -34,8 +34,8 @@ comment on column core.ocpp_links.waiting is
   'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
 comment on column core.ocpp_links.mirror is
   'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
-  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so. lines: the latest '
-  'that booted since, and whether each is of another.';
+  'boolean}}. serial: what it booted as, at that time. since: the first connection that told so; later ones are of '
+  'another. lines: what else is known, whether each is of another: the latest 20 that booted since.';
 comment on column core.ocpp_links.by_mirror is 'Whether its last connection was a mirror''s.';
 comment on column core.ocpp_links.idle is
   'Per connector the last reading outside a transaction whose id says nothing: {<connector>: {at, wh}}.';

@@ -160,7 +160,7 @@ begin
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
-      known.last_wh := least(known.last_wh, nullif(after.meter_start_wh, 0));
+      known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
     end if;
   end if;
   if start_wh = 0 then
@@ -515,7 +515,11 @@ begin
     select u.* into known from unnest(uses) u order by u.id limit 1;
   elsif uses <> '{}' then
     select u.* into known from unnest(uses) u
-     where u.first_at <= at and private.is_of_ocpp(u, said) order by u.first_at desc, u.id desc limit 1;
+     where u.first_at <= at and private.is_of_ocpp(u, said)
+       -- one car at a time: what comes after another began at its EVSE is of a new use of the id
+       and (u.ended_at is null and u.clock <> 'wrong'
+            and (private.next_ocpp(u)).first_at < at - interval '1 minute') is not true
+     order by u.first_at desc, u.id desc limit 1;
     if known.id is null then
       -- it comes late
       select u.* into known from unnest(uses) u
@@ -654,6 +658,11 @@ begin
   end if;
   -- a charger may send those of its main meter, of another register, without a transaction
   if known.id is not null and (is_own or not known.own_values) then
+    if said ? 'samples' and (said #>> '{first,at}')::timestamptz < known.first_at then
+      -- the latest transaction that had begun a second before
+      said := private.ocpp_values_since(said, (private.ocpp_transaction_at(
+        charger, plug, known.first_at - interval '1 minute 1 second')).ended_at);
+    end if;
     known := private.merge_ocpp_readings(charger, known, said, is_own);
     perform private.store_ocpp_transaction(known);
     perform private.note_ocpp_meter(charger, known.last_at, known.last_wh);
@@ -793,11 +802,14 @@ begin
   if not is_other and noted = '{}' then
     return false;
   end if;
-  noted := noted || jsonb_build_object('since', coalesce((noted ->> 'since')::bigint, line), 'lines', (
-    select jsonb_object_agg(l.key, l.value) from jsonb_each(
-        coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) l
-     -- and the few that were open before
-     where l.key::bigint > line - 20 or l.key::bigint < (noted ->> 'since')::bigint));
+  noted := jsonb_build_object('since', line) || noted;
+  noted := noted || jsonb_build_object('lines', (
+    select coalesce(jsonb_object_agg(l.key, l.value), '{}') from (
+      select e.key, e.value from jsonb_each(
+          coalesce(noted -> 'lines', '{}') || jsonb_build_object(line::text, is_other)) e
+       -- a later one is of another anyway: however often that one boots, the charger's own stay
+       where e.value = 'false' or e.key::bigint < (noted ->> 'since')::bigint
+       order by e.key::bigint desc limit 20) l));
   if is_other then
     noted := noted || jsonb_build_object('serial', serial, 'at', private.now());
   end if;

@@ -7,6 +7,7 @@ import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { secretBox } from "../../kit/parts/secret.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
+import { STATES } from "../../kit/states.ts";
 import { details } from "../details.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
@@ -150,7 +151,7 @@ function monthsOf(frame: PortalFrame, months: Months): Html {
     months.map((each) => [
       html`${longMonth(`${each.period}-01`, frame.words)}${each.ean_end ? html`<small>EAN …${each.ean_end}</small>` : ""}`,
       inNumbers(frame, each.total_kwh, 1),
-      chip(STATES[each.status], words.statuses[each.status], { status: each.status }),
+      chip(STATES.month[each.status], words.statuses[each.status], { status: each.status }),
       html`${longMoment(each.received_at, frame.words)}<small>${broughtBy(frame, each)}</small>`,
     ]),
     { blocks: true },
@@ -163,14 +164,6 @@ function broughtBy(frame: PortalFrame, { upload_id, file, request_id }: Months[n
     return html`<a class="link" href="${frame.to(`/uploads/${upload_id}`)}">${file ?? words.file}</a> ${words.upload} <code>${upload_id}</code>`;
   return request_id ? html`${words.request} <code>${request_id}</code>` : html`${words.sessions}`;
 }
-
-const STATES = {
-  staged: "way",
-  outside_mandate: "stopped",
-  submitted: "way",
-  registered: "done",
-  rejected: "stopped",
-} as const;
 
 function addressOf({ street, house_number, postal_code, city }: Customer): string {
   return [

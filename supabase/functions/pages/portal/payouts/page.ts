@@ -8,6 +8,7 @@ import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { rowList } from "../../kit/parts/rows.ts";
 import { inNumbers, type TableCell, table } from "../../kit/signed_in_views.ts";
+import { STATES } from "../../kit/states.ts";
 import { portalPage } from "../frame.ts";
 import { percent } from "../percent.ts";
 import type { PortalFrame } from "../request.ts";
@@ -83,7 +84,7 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     ],
     payouts.map((payout) => [
       quarterOf(frame, payout.period),
-      html`${chip(STATES[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
+      html`${chip(STATES.payment[payout.status], words.short[payout.status], { status: payout.status })}${payout.paid_at ? html`<small>${longDate(payout.paid_at, frame.words)}</small>` : ""}`,
       inNumbers(frame, payout.customers),
       inNumbers(frame, payout.kwh),
       inNumbers(frame, payout.ere_units, 2),
@@ -96,8 +97,6 @@ function quarterTable(frame: PortalFrame, payouts: readonly Payout[]): Html {
     },
   );
 }
-
-export const STATES = { pending: "way", approved: "way", paid: "done", failed: "stopped", none_due: "quiet" } as const;
 
 /** Payments to the partner, each with what is in it. What its customers get from it is listed by customer. */
 function paymentTable(frame: PortalFrame, payments: readonly Payment[]): Html {
@@ -114,7 +113,7 @@ ${table(
   ],
   payments.map((each) => [
     longDate(each.created_at, frame.words),
-    html`${chip(STATES[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longDate(each.paid_at, frame.words)}</small>` : ""}`,
+    html`${chip(STATES.payment[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longDate(each.paid_at, frame.words)}</small>` : ""}`,
     euro(each.amount_eur),
     euro(each.share_eur),
     euro(each.vat_eur),

@@ -9,12 +9,12 @@ import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { table } from "../../kit/signed_in_views.ts";
+import { STATES } from "../../kit/states.ts";
 import { portalPage } from "../frame.ts";
 import { rangeOf, waysOn } from "../paging.ts";
 import { type PortalFrame, type PortalRequest, signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Settlement, Settlements } from "./model.ts";
-import { STATES } from "./page.ts";
 
 /** Settlements of a page, and of what a file is written in one go. */
 const PAGE = 50;
@@ -101,7 +101,7 @@ ${table(
   settlements.map((each) => [
     html`<a class="link" href="${frame.to(`/customers/${each.account_id}`)}">${each.name ?? each.account_id}</a>${each.cpo_external_ref ? html`<small>${each.cpo_external_ref}</small>` : ""}`,
     inEuro(each.amount_eur, frame.locale),
-    html`${chip(STATES[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longMoment(each.paid_at, frame.words)}</small>` : ""}`,
+    html`${chip(STATES.payment[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longMoment(each.paid_at, frame.words)}</small>` : ""}`,
     html`<code>${each.payment_reference}</code>`,
   ]),
   { blocks: true },

@@ -375,7 +375,6 @@ export const settings: SettingsWords = {
     none: "Nothing has been changed yet.",
     nothing: "No change fits this.",
     chips: { person: "Your people", key: "Your software", operator: "Us" },
-    who: "By whom",
     search: "Search",
     search_hint: "By change, name or e-⁠mail address",
     columns: ["Moment (Dutch time)", "What", "By"],

@@ -375,7 +375,6 @@ export const settings = {
     none: "Er is nog niets gewijzigd.",
     nothing: "Geen wijziging past hierbij.",
     chips: { person: "Uw mensen", key: "Uw software", operator: "Wij" },
-    who: "Door wie",
     search: "Zoek",
     search_hint: "Op wijziging, naam of e-⁠mailadres",
     columns: ["Moment (Nederlandse tijd)", "Wat", "Door"],
