@@ -14,11 +14,11 @@ import { client } from "./client.js";
 
 /**
  * @param {Customer} customer
- * @returns {Promise<string[]>} the months that were refused, and why. A locked month is in a booking already, and stays as it is.
+ * @returns {Promise<string[]>} what was refused, and why. A locked month is in a booking already, and stays as it is.
  */
 async function deliver(customer) {
   const { ref, charger, months } = customer;
-  const { account_id } = orThrow(
+  const { account_id, idempotent } = orThrow(
     await client.POST("/v1/accounts", {
       body: {
         cpo_external_ref: ref,
@@ -32,6 +32,13 @@ async function deliver(customer) {
       },
     }),
   );
+  // the account was there: the API ignores what is sent about the person and the connection
+  if (idempotent) {
+    const { accounts } = orThrow(await client.GET("/v1/accounts", { params: { query: { cpo_external_ref: ref } } }));
+    const connections = accounts.flatMap((account) => account.connections);
+    if (!connections.some(({ ean_code, status }) => ean_code === customer.ean && status === "active"))
+      return ["nothing delivered: the account with this reference has another EAN"];
+  }
   const { vendor, model, serial_number } = charger;
   orThrow(
     await client.POST("/v1/chargers", { body: { account_id, ocpp_vendor: vendor, ocpp_model: model, serial_number } }),

@@ -11966,10 +11966,8 @@ language sql stable
 as $$
   with payee as (
     select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
-           coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
-                                   when f.barred then 'iban_failed' when b.because is not null then 'came_back' end)
-             as reason,
-           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
+           w.reason,
+           case w.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
            b.because
       from private.payees(private.read_minimum('{}')) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
@@ -11990,6 +11988,11 @@ as $$
            and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
            and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
         on true
+      cross join lateral (
+        -- an IBAN that is wrong or barred is not paid when its 48 hours are over
+        select case when coalesce(y.reason, 'iban_changed') <> 'iban_changed' then y.reason
+                    when not a.iban_checksum_ok then 'iban_invalid' when f.barred then 'iban_failed'
+                    else coalesce(y.reason, case when b.because is not null then 'came_back' end) end as reason) w
      where y.partner_id = any (tenants)
   ), wrong as (
     select a.partner_id, a.id, null::numeric, 'iban_invalid', null, null
@@ -31795,9 +31798,9 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
--- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
--- Returns whose payments did.
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. An IBAN
+-- with a wrong checksum gets nothing. A payment for a failing account comes back: a customer's bank account is closed,
+-- a partner's bank gives no reason. Returns whose payments did.
 create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
@@ -31805,7 +31808,8 @@ declare
   owners constant uuid[] := accounts || partner;
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
-     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
+      left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
+     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0 and a.iban_checksum_ok is not false
          and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
          -- the bank said that this account is closed
          and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true

@@ -146,12 +146,15 @@ test("§8 what is wrong with one customer or month is said, and stops no other; 
   const [sanne, tom] = JSON.parse(readFileSync(at("customers.json"), "utf8"));
   const months = [...tom.months, { period: "2026-13", total_kwh: 1, session_count: 1 }];
   const wrong = { ...sanne, ref: "KL-2003", ean: "871687000000000030" };
-  writeFileSync(at("wrong.json"), JSON.stringify([wrong, { ...tom, months }, sanne]));
+  // the account of another customer, by a reference that was used before
+  const reused = { ...tom, ref: sanne.ref };
+  writeFileSync(at("wrong.json"), JSON.stringify([wrong, { ...tom, months }, sanne, reused]));
   const { code, lines } = await program("deliver.js", "wrong.json");
   expect([code, lines.sort()]).toEqual([
     1,
     [
       "KL-2001 delivered",
+      "KL-2001 nothing delivered: the account with this reference has another EAN",
       expect.stringMatching(/^KL-2002 2026-13 /),
       expect.stringMatching(/^KL-2003 ean_address_mismatch: /),
     ],

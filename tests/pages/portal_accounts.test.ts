@@ -270,3 +270,18 @@ describe("§4.2 the accounts of a partner's CPO clients on its pages", () => {
     expect(await list("charger=without")).toContain("Mies Eigen");
   });
 });
+
+test("§4.2 in its first week a month or year is not called less than a whole one", async () => {
+  const said = async (day: string, query = "") => {
+    await world.travel(`${day}T12:00:00Z`);
+    // the session of the day before is over
+    const browser = await portalBrowser(world, await newManager(world, world.partnerA));
+    const { text } = await browser(portal(world, query));
+    expect(text).toContain("Nieuwe klanten");
+    return text;
+  };
+  expect(await said("2026-12-07")).not.toContain("minder dan in heel");
+  expect(await said("2026-12-08")).toContain("minder dan in heel november");
+  expect(await said("2027-01-07", "?year=2027")).not.toContain("minder dan in heel");
+  expect(await said("2027-01-08", "?year=2027")).toContain("minder dan in heel 2026");
+});

@@ -56,7 +56,7 @@ describe("§4.2 what a partner earned, on its pages", () => {
     expect([text.includes("1 kwartaal<"), text.includes("1 factuur<")]).toEqual([true, true]);
     const { text: csv, headers } = await ask(page(".csv"));
     expect(headers.get("content-disposition")).toContain("uitbetalingen.csv");
-    const share = String(payout.partner_share_eur).replace(".", ",");
+    const share = payout.partner_share_eur.toFixed(2).replace(".", ",");
     expect(csv).toMatch(
       new RegExp(`^"Kwartaal";"Stand";"Betaald op";.*\r\n"2026-Q2";[^;]+;[^;]*;.*;${share};[^;]*\r\n$`),
     );

@@ -212,7 +212,7 @@ describe("§4.1 a file of months", () => {
     ];
     const { text } = await ask(portal(world, `${pageOf((await upload(file.join("\n"))).location)}?lang=nl`));
     for (const said of [
-      "Samen 1.226,92 kWh in 2 sessies, van 31 maart 2026 tot en met 1 april 2026.",
+      "De leesbare regels zijn samen 1.226,92 kWh in 2 sessies, van 31 maart 2026 tot en met 1 april 2026.",
       "De eerste regel is van 31 maart 2026.",
       "De namen van de kolommen staan in regel 2.",
       "Energie (kWh)",

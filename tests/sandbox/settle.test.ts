@@ -38,6 +38,14 @@ async function books(): Promise<Record<string, number>> {
   return counts;
 }
 
+/** Why the operator cannot pay an account now, as `quarter` names it. */
+async function unpayable(account_id: string): Promise<string[]> {
+  const { json } = await operatorOf(world.database)("quarter 2026-Q2");
+  return json.unpayable
+    .filter(({ payee }: { payee: string }) => payee === account_id)
+    .map(({ reason }: { reason: string }) => reason);
+}
+
 async function agrees(): Promise<void> {
   const { json } = await operatorOf(world.database)("ledger check");
   expect(json).toMatchObject({ ok: true, wrong: [] });
@@ -235,6 +243,39 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     expect(body.left_out).toEqual([{ account_id, period: "2026-04", reason: "rejected_by_register" }]);
   });
 
+  test.each([
+    ["a new session", { session: "another" }],
+    ["from_sessions", { from_sessions: true }],
+    ["a typed total", { total_kwh: 9, session_count: 1 }],
+  ])(
+    "reject: a month of sessions stays rejected if they come again; %s opens it",
+    async (_, { session, ...month }: Record<string, unknown>) => {
+      const account_id = await cpoAccount({ "2026-07": 1 });
+      const token = await world.partnerA.client.token();
+      const deliver = async (name: string, day: string) => {
+        const times = { started_at: `2026-04-${day}T18:00:00Z`, ended_at: `2026-04-${day}T19:00:00Z` };
+        const sessions = [{ session_id: `${account_id} ${name}`, serial_number: account_id, ...times, kwh: 9 }];
+        return (await world.post("/v1/charging-sessions", { sessions }, token)).body.results;
+      };
+      const april = () =>
+        world.rows(
+          `select d.status from core.delivered_months d join core.connections c on c.id = d.connection_id
+          where c.account_id = $1 and d.period = '2026-04-01'`,
+          account_id,
+        );
+      expect(await deliver("first", "10")).toMatchObject([{ status: "created", flags: [] }]);
+      await settle({ quarter: "2026-Q2", reject: ["2026-04"] });
+      expect(await deliver("first", "10")).toMatchObject([{ status: "unchanged" }]);
+      expect(await april()).toEqual([{ status: "rejected" }]);
+      if (session) await deliver(String(session), "11");
+      else await world.post("/v1/sessions:batch", { account_id, months: [{ period: "2026-04", ...month }] }, token);
+      expect(await april()).toEqual([{ status: "staged" }]);
+      expect((await settle()).body).toMatchObject({ kwh: session ? 18 : 9, left_out: [] });
+      await world.reset();
+      await world.row("delete from core.delivered_months where period = '2026-04-01' and source = 'sessions'");
+    },
+  );
+
   test("fail: the payment of an account comes back, and its IBAN gets nothing until there is another one", async () => {
     const [fails, good] = [await cpoAccount({ "2026-04": 100 }), await cpoAccount({ "2026-04": 50 })];
     const { body } = await settle({ quarter: "2026-Q2", fail: [fails.toUpperCase()] });
@@ -255,6 +296,7 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
       (await lines()).map(({ status }) => status),
       "the number is barred",
     ).toEqual(["failed", "paid"]);
+    expect(await unpayable(fails), "though it was given less than 48 hours ago").toEqual(["iban_failed"]);
 
     const { cpo_external_ref } = await world.row("select cpo_external_ref from core.accounts where id = $1", fails);
     await world.post(
@@ -264,6 +306,26 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
     );
     await settle();
     expect((await lines()).map(({ status }) => status).sort()).toEqual(["failed", "paid", "paid"]);
+  });
+
+  test("an IBAN with a wrong checksum gets nothing and no mail of a payment, until there is a good one", async () => {
+    const [wrong, good] = [await cpoAccount({ "2026-04": 100 }), await cpoAccount({ "2026-04": 50 })];
+    const { cpo_external_ref } = await world.row("select cpo_external_ref from core.accounts where id = $1", wrong);
+    const giveIban = async (iban: string) =>
+      world.post("/v1/accounts", { cpo_external_ref, iban }, await world.partnerA.client.token());
+    expect((await giveIban("NL20INGB0001234568")).body.iban_checksum_ok).toBe(false);
+    expect((await settle()).body).toMatchObject({ accounts: 2, kwh: 150, payments_failed: [], left_out: [] });
+    const paid = async () =>
+      (await world.rows("select account_id from core.payout_lines where status = 'paid' order by arrival")).map(
+        ({ account_id }) => account_id,
+      );
+    const mailed = () =>
+      world.rows("select from core.notices where account_id = $1 and kind in ('payout_sent', 'payout_paid')", wrong);
+    expect([await paid(), await mailed()]).toEqual([[good], []]);
+    expect(await unpayable(wrong), "though it was changed less than 48 hours ago").toEqual(["iban_invalid"]);
+    expect((await giveIban("NL20INGB0001234567")).body.iban_checksum_ok).toBe(true);
+    await settle();
+    expect([await paid(), (await mailed()).length]).toEqual([[good, wrong], 1]);
   });
 
   test("fail: of an account that is settled through the CPO, the partner's payment comes back", async () => {

@@ -23,3 +23,9 @@ test("contract §1 attack: a name that a spreadsheet would compute, whichever de
   );
   expect(toCsv("nl", [["Jan;=1+1;x", -12.5, null, ""]])).toBe(`\ufeff"Jan;'=1+1;x";-12,5;;\r\n`);
 });
+
+test("§4.2 euro have two decimals, as in the files of the API", () => {
+  const row = [{ euro: 8.8 }, { euro: 0 }, { euro: null }, 8.8];
+  expect(toCsv("nl", [row])).toBe("\ufeff8,80;0,00;;8,8\r\n");
+  expect(toCsv("en", [row])).toBe("\ufeff8.80,0.00,,8.8\r\n");
+});

@@ -39,7 +39,8 @@ export const settleQuarter = endpoint(
       "Does at once what the operator does after a quarter, with the same functions. It covers your CPO accounts " +
       "and the customers you uploaded or invited. Every month that can be booked is booked. The register credits " +
       "all of it, and it is sold at `price_per_ere`. Then everyone with an IBAN is paid, including you (`POST " +
-      "/partner/payout-iban`; before that `GET /v1/settlements` is empty). The sandbox skips the bank, the 48 hours " +
+      "/partner/payout-iban`; before that `GET /v1/settlements` is empty). An account whose `iban_checksum_ok` is " +
+      "false is not paid: give another IBAN and repeat the call. The sandbox skips the bank, the 48 hours " +
       "that a new IBAN waits, and the minimum amount. For the running quarter it settles the months that are over; " +
       "in January, when no month of the year is over, also January. A year without a published factor uses the " +
       "factor of the year before. The figures of the year are published to you. One call settles at most 1000 " +

@@ -78,9 +78,9 @@ begin
       from settled t);
 end $$;
 
--- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. A
--- payment for a failing account comes back: a customer's bank account is closed, a partner's bank gives no reason.
--- Returns whose payments did.
+-- Pays a partner and these accounts at once, without the 48 hours, the minimum, the second person and the bank. An IBAN
+-- with a wrong checksum gets nothing. A payment for a failing account comes back: a customer's bank account is closed,
+-- a partner's bank gives no reason. Returns whose payments did.
 create function private.pay_accounts(partner uuid, accounts uuid[], failing uuid[]) returns uuid[]
 language plpgsql
 as $$
@@ -88,7 +88,8 @@ declare
   owners constant uuid[] := accounts || partner;
   payees constant private.payee[] := array(
     select y from private.payees(0, owners) y
-     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0
+      left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
+     where y.amount > 0 and num_nulls(y.iban_ciphertext, y.name) = 0 and a.iban_checksum_ok is not false
          and (y.account_id = any (accounts) or y.account_id is null and y.partner_id = partner)
          -- the bank said that this account is closed
          and (y.failed @> jsonb_build_array(jsonb_build_object('ciphertext', y.iban_ciphertext))) is not true

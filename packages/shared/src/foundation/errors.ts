@@ -340,13 +340,13 @@ const table = {
   },
   ambiguous_decimals: {
     status: 422,
-    detail: "The column's values (value) may have decimals or thousands. Send the file with ?decimal=, or ?decimal=.",
+    detail: "The numbers of this column may have decimals or thousands. Send a comma or a point as decimal.",
     fields: ["column", "sheet_row", "value"],
   },
   ambiguous_dates: {
     status: 422,
     detail:
-      "The day or the month may come first in the column's dates (value): it is dmy, or it is mdy. Send dates=dmy or dates=mdy with the file.",
+      "The day or the month may come first in this column's dates. Send dates=dmy or dates=mdy: the answer says which date each means.",
     fields: ["column", "sheet_row", "value", "dmy", "mdy"],
   },
   unknown_zone: {

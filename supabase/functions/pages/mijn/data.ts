@@ -81,7 +81,7 @@ export function dataCsv(frame: MijnFrame, data: OwnData): string {
         words.payout,
         dayOf(paid_at),
         words.to(to),
-        amount_eur,
+        { euro: amount_eur },
         "EUR",
       ]),
     ]),

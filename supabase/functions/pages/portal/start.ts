@@ -97,6 +97,8 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
       sumOf(prefix, "ere_credits", start.figures?.months),
       sumOf(prefix, "ere_credits", start.accounts?.months),
     );
+  // in its first week a period is always less than a whole one
+  const begins = today.slice(8) <= "07" && (!year || today.startsWith(`${year}-01`));
   const change = (now: number, then: number, said: (value: number) => string) =>
     now === then
       ? now === 0
@@ -104,7 +106,9 @@ function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, 
         : words.period.same(name)
       : now > then
         ? words.period.more(said(now - then), name)
-        : words.period.less(said(then - now), name);
+        : begins
+          ? null
+          : words.period.less(said(then - now), name);
   const many = (value: number) => inNumbers(frame, value);
   const kwh = (value: number) => `${inNumbers(frame, value)} kWh`;
   const [now, then] = [euroOf(from), euroOf(before)];

@@ -103,10 +103,8 @@ language sql stable
 as $$
   with payee as (
     select y.partner_id, coalesce(y.account_id, y.partner_id) as payee, y.amount,
-           coalesce(y.reason, case when not a.iban_checksum_ok then 'iban_invalid'
-                                   when f.barred then 'iban_failed' when b.because is not null then 'came_back' end)
-             as reason,
-           case y.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
+           w.reason,
+           case w.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
            b.because
       from private.payees(private.read_minimum('{}')) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
@@ -127,6 +125,11 @@ as $$
            and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
            and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
         on true
+      cross join lateral (
+        -- an IBAN that is wrong or barred is not paid when its 48 hours are over
+        select case when coalesce(y.reason, 'iban_changed') <> 'iban_changed' then y.reason
+                    when not a.iban_checksum_ok then 'iban_invalid' when f.barred then 'iban_failed'
+                    else coalesce(y.reason, case when b.because is not null then 'came_back' end) end as reason) w
      where y.partner_id = any (tenants)
   ), wrong as (
     select a.partner_id, a.id, null::numeric, 'iban_invalid', null, null

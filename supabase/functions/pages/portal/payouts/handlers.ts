@@ -41,8 +41,8 @@ const rowOf = (words: Words, payout: Payout): Cell[] => [
   payout.customers,
   payout.kwh,
   payout.ere_units,
-  payout.partner_share_eur,
-  payout.vat_eur,
+  { euro: payout.partner_share_eur },
+  { euro: payout.vat_eur },
 ];
 
 /** An invoice of the partner as PDF; 404 for another partner's. */

@@ -69,7 +69,7 @@ const columnsOf = ({ settlements: words, status, paid_on }: Words): Cell[] => [
 const rowOf = ({ statuses }: Words, each: Settlement): Cell[] => [
   each.name,
   each.cpo_external_ref,
-  each.amount_eur,
+  { euro: each.amount_eur },
   statuses[each.status],
   dayOf(each.paid_at),
   each.payment_reference,

@@ -91,8 +91,8 @@ export const en: UploadWords = {
         ? `The names of the columns are in row ${row}.`
         : `Sheet ${sheet}, with the names of the columns in row ${row}.`,
     sum: (kwh, sessions, first, last) =>
-      `Together ${kwh} kWh in ${sessions === "1" ? "1 session" : `${sessions} sessions`}, from ${first} to ${last}.`,
-    sum_months: (kwh, first, last) => `Together ${kwh} kWh, from ${first} to ${last}.`,
+      `The rows that we could read are ${kwh} kWh in ${sessions === "1" ? "1 session" : `${sessions} sessions`}, from ${first} to ${last}.`,
+    sum_months: (kwh, first, last) => `The rows that we could read are ${kwh} kWh, from ${first} to ${last}.`,
     first: (date) => `The first row is of ${date}.`,
     column: "What",
     heading: "Column of your file",

@@ -91,8 +91,9 @@ export const nl = {
         ? `De namen van de kolommen staan in regel ${row}.`
         : `Blad ${sheet}, met de namen van de kolommen in regel ${row}.`,
     sum: (kwh: string, sessions: string, first: string, last: string) =>
-      `Samen ${kwh} kWh in ${sessions === "1" ? "1 sessie" : `${sessions} sessies`}, van ${first} tot en met ${last}.`,
-    sum_months: (kwh: string, first: string, last: string) => `Samen ${kwh} kWh, van ${first} tot en met ${last}.`,
+      `De leesbare regels zijn samen ${kwh} kWh in ${sessions === "1" ? "1 sessie" : `${sessions} sessies`}, van ${first} tot en met ${last}.`,
+    sum_months: (kwh: string, first: string, last: string) =>
+      `De leesbare regels zijn samen ${kwh} kWh, van ${first} tot en met ${last}.`,
     first: (date: string) => `De eerste regel is van ${date}.`,
     column: "Gegeven",
     heading: "Kolom in uw bestand",
