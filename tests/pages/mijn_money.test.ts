@@ -476,3 +476,84 @@ describe("contract §6 how far a customer is, with the next step and who must do
     expect(main(page)).toContain("Bij uw andere 6 aansluitingen hoeft u nu niets te doen.");
   });
 });
+
+/** The rows of the next payment; empty where there is none. */
+const nextOf = (page: string) => main(`<main>${/<dl class="next">[\s\S]*?<\/dl>/.exec(page)?.[0] ?? ""}</main>`).trim();
+/** A CPO's customer of whom 3 ERE of January are sold for € 1.02, which a payment was made of. */
+async function soldCustomer(fields: Record<string, unknown> = {}, months = { "2026-01": 100 }) {
+  const customer = await signedCustomer(world, { fields, months });
+  await giveBooking(world.database.admin, customer.connection_id);
+  const ask = newBrowser(world);
+  await signIn(world, ask, customer.email);
+  const line = (set: string) =>
+    world.row(`update core.payout_lines set ${set} where account_id = $1 returning iban_last4`, customer.account_id);
+  const read = async (query = "?lang=nl") => (await ask(mijn(world, query))).text;
+  return { ...customer, line, read };
+}
+
+describe("contract §6 money that does not come is not promised", () => {
+  test("after a payment came back the person is told what to do, and no account is named as where it goes", async () => {
+    const { account_id, line, read } = await soldCustomer();
+    const { iban_last4 } = await world.row("select iban_last4 from core.accounts where id = $1", account_id);
+    const fail = (effect: string) =>
+      line(
+        `status = 'failed', paid_at = null, failed_at = private.now(), failed_reason = 'AC04', failed_effect = '${effect}', iban_last4 = '${iban_last4}'`,
+      );
+    await world.row("update core.accounts set iban_changed_at = '2026-01-01' where id = $1 returning 1", account_id);
+    await fail("account");
+    const page = await read();
+    const why = `Onze betaling kwam terug: de bank kan niets afleveren op de rekening die eindigt op ${iban_last4}.`;
+    expect(nextOf(page)).toContain(`Wanneer ${why}`);
+    expect(nextOf(page)).not.toMatch(/Naar|krijgt een mail/);
+    expect(page).toMatch(/<dl class="next">[\s\S]*href="[^"]*\/earnings[^"]*">Geef een ander rekeningnummer door/);
+    expect(steps(page).at(-1)).toMatch(/: yours$/);
+    expect(main(page)).toContain(`Nu aan u ${why}`);
+    expect(main(page)).not.toMatch(/Alles is geregeld|Wij maken het geld over/);
+    expect(page).toMatch(new RegExp(`<a class="link" href="[^"]*/account/${account_id}[^"]*">Geef een ander`));
+    await fail("holder");
+    const holder = await read();
+    expect(nextOf(holder)).toContain("Wij betalen pas weer als wij met u overlegd hebben. Mail ons");
+    expect(holder).toMatch(/<dl class="next">[\s\S]*href="mailto:[^"]*">Mail ons/);
+    expect(nextOf(holder)).not.toContain("Naar");
+    await fail("none");
+    expect(nextOf(await read()), "goes with the next payment").toContain("Naar de rekening die eindigt op");
+  });
+
+  test("a debt that takes all that comes leaves no next payment; one that takes a part does", async () => {
+    await publish("0.42");
+    const page = async (eur: number) => {
+      await world.row(
+        `select private.post(a.partner_id, array[row('debt ' || gen_random_uuid(), 'EUR', $2, 'customer', a.id, null, null)::private.posting])
+           from core.accounts a where a.id = $1`,
+        paid.account_id,
+        eur,
+      );
+      return overviewOf(paid);
+    };
+    expect(nextOf(await page(0))).toContain("Volgende betaling ± €");
+  });
+
+  test("whose CPO is paid is promised no mail about a payment to them", async () => {
+    const { line, read, partner } = await soldCustomer({ payout_handler: "via_cpo_invoicing" });
+    await line("status = 'pending'");
+    const next = nextOf(await read());
+    expect(next).toMatch(/Wanneer Wij betalen .+, dat met u afrekent\. Naar/);
+    expect(next).not.toContain("mail");
+    expect(partner).toBeTruthy();
+  });
+
+  test("less than the minimum waits for more, also while the account number is new; the quarters have one year", async () => {
+    const { line, read } = await soldCustomer();
+    await line("status = 'pending'");
+    expect(nextOf(await read())).toContain("Wanneer Zodra er € 5,00 of meer voor u klaarstaat.");
+  });
+
+  test("one quarter is no drawn column, and has no legend", async () => {
+    const { line, read } = await soldCustomer();
+    await line("status = 'pending'");
+    const page = await read();
+    expect(page).toContain('id="by-quarter"');
+    expect(page).not.toContain('class="kinds"');
+    expect(await overviewOf(paid), "of several it has").toContain('class="kinds"');
+  });
+});

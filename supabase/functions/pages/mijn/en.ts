@@ -97,6 +97,17 @@ export const en: MijnWords = {
     progress: "Where things stand",
     no_account: "You have not added a connection yet. Did you get a mail with a link? Then open it.",
     iban: { text: "We do not know yet which bank account to pay.", action: "Enter your IBAN" },
+    back: {
+      account: {
+        text: (last4) =>
+          `Our payment came back: the bank can deliver nothing to the account that ends in ${last4}. We pay again only after you give another account number.`,
+        action: "Give another account number",
+      },
+      holder: {
+        text: (_last4) => "Our payment came back. We pay again only after we have talked with you.",
+        action: "Mail us",
+      },
+    },
     charger: { text: "We do not know yet which charger you have.", action: "Add your charger" },
     mid_charger: {
       text: "Only what a charger with a MID meter charges earns ERE. The charger we know of does not have one.",
@@ -119,11 +130,14 @@ export const en: MijnWords = {
   next_payout: {
     title: "Next payment",
     of: (quarters) => `for ${quarters}`,
+    quarters: (quarters, year) => `${quarters} ${year}`,
+    quarter: (quarter) => `Q${quarter}`,
     when: "When",
     to: "To",
     sent: "The money is on its way. Allow a few working days.",
     sold: "The ERE are sold. You get a mail when the money is on its way.",
-    held: (moment) => `After ${moment}: your account number was changed a short time ago.`,
+    sold_via: "The ERE are sold. We pay your charge-point operators, which settle with you.",
+    held: (moment) => `After ${moment}: your account number was filled in or changed a short time ago.`,
     least: (amount) => `As soon as there is ${amount} or more for you.`,
     no_account: "As soon as we know your account number.",
     running: (date) => `The quarter runs until ${date}. Allow a few months after that.`,

@@ -104,6 +104,17 @@ export const nl = {
       text: "Wij weten nog niet op welke rekening u uw geld wilt krijgen.",
       action: "Vul uw IBAN in",
     },
+    back: {
+      account: {
+        text: (last4: string) =>
+          `Onze betaling kwam terug: de bank kan niets afleveren op de rekening die eindigt op ${last4}. Wij betalen pas weer na een ander rekeningnummer.`,
+        action: "Geef een ander rekeningnummer door",
+      },
+      holder: {
+        text: (_last4: string) => "Onze betaling kwam terug. Wij betalen pas weer als wij met u overlegd hebben.",
+        action: "Mail ons",
+      },
+    },
     charger: { text: "Wij weten nog niet welke laadpaal u heeft.", action: "Voeg uw laadpaal toe" },
     mid_charger: {
       text: "Alleen wat een laadpaal met MID-meter laadt, levert ERE op. De laadpaal die wij van u kennen, heeft die niet.",
@@ -127,12 +138,15 @@ export const nl = {
 
   next_payout: {
     title: "Volgende betaling",
-    of: (quarters: string) => `voor het ${quarters}`,
+    of: (quarters: string) => `voor ${quarters}`,
+    quarters: (quarters: string, year: string) => `het ${quarters} kwartaal ${year}`,
+    quarter: (quarter: string) => `${quarter}e`,
     when: "Wanneer",
     to: "Naar",
     sent: "Het geld is onderweg. Reken op enkele werkdagen.",
     sold: "De ERE zijn verkocht. U krijgt een mail zodra het geld onderweg is.",
-    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden gewijzigd.`,
+    sold_via: "De ERE zijn verkocht. Wij betalen uw laadpaalbeheerders, die met u afrekenen.",
+    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden ingevuld of gewijzigd.`,
     least: (amount: string) => `Zodra er ${amount} of meer voor u klaarstaat.`,
     no_account: "Zodra wij uw rekeningnummer weten.",
     running: (date: string) => `Het kwartaal loopt tot en met ${date}. Reken daarna op enkele maanden.`,
