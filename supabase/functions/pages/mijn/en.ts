@@ -510,22 +510,21 @@ export const en: MijnWords = {
       copy: {
         answer: "Yes, it has one",
         how: [
-          "Give the charger a name below. You will get an address for a copy.",
+          "You will get an address for a copy.",
           "Change nothing in the charger. Enter the address with your back office, or in a program in between (an OCPP proxy), as a second server.",
           "Then see here whether we hear from the charger. Does it not work? Ask your back office for help.",
         ],
-        submit: "Create address for a copy",
       },
       own: {
         answer: "No, not yet",
         how: [
-          "Give the charger a name below. You will get an address, an identity and a password.",
+          "You will get an address, an identity and a password.",
           "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
           "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
         ],
-        submit: "Create address and password",
       },
     },
+    submit: "Create the address",
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
     own_identity: "Identity (optional)",
@@ -570,6 +569,7 @@ export const en: MijnWords = {
     mirror_address: "Address for a copy",
     errors: {
       name: "Enter a name of at most 100 characters",
+      way: "Choose whether your charger has a back office",
       limit: "You already have 10 chargers. Remove one first",
       identity: "Enter at most 64 letters, digits, spaces or signs such as - _ * :, and no password",
       identity_taken: "You already have a charger with this identity",

@@ -523,22 +523,21 @@ export const nl = {
       copy: {
         answer: "Ja, hij heeft er al een",
         how: [
-          "Geef de laadpaal hieronder een naam. U krijgt dan een adres voor een kopie.",
+          "U krijgt een adres voor een kopie.",
           "Verander niets in de laadpaal. Vul het adres in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
           "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice om hulp.",
         ],
-        submit: "Maak adres voor een kopie",
       },
       own: {
         answer: "Nee, nog niet",
         how: [
-          "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
+          "U krijgt een adres, een identiteit en een wachtwoord.",
           "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
           "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
         ],
-        submit: "Maak adres en wachtwoord",
       },
     },
+    submit: "Maak het adres",
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
     own_identity: "Identiteit (niet verplicht)",
@@ -583,6 +582,7 @@ export const nl = {
     mirror_address: "Adres voor een kopie",
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
+      way: "Kies of uw laadpaal al een backoffice heeft",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
       identity: "Vul hoogstens 64 letters, cijfers, spaties of tekens als - _ * : in, en geen wachtwoord",
       identity_taken: "U heeft al een laadpaal met deze identiteit",
