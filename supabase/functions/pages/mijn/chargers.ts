@@ -62,7 +62,8 @@ ${
     ? html`<form method="post" action="${frame.to("/chargers")}" novalidate>
 ${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
-${radios({ id: "way", label: words.ask, hint: words.ask_means, error: errors.way, value: typed.get("way"), options: WAYS.map((way) => ({ value: way, label: words.ways[way].answer, under: html`<ol>${words.ways[way].how.map((line) => html`<li>${line}</li>`)}</ol>${way === "own" ? textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` }) : ""}` })) })}
+${radios({ id: "way", label: words.ask, hint: words.ask_means, error: errors.way, value: typed.get("way"), options: WAYS.map((way) => ({ value: way, label: words.ways[way].answer, under: html`<p>${words.ways[way].how}</p>${way === "own" ? textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` }) : ""}` })) })}
+<p>${words.check}</p>
 <div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
     : ""

@@ -509,21 +509,15 @@ export const en: MijnWords = {
     ways: {
       copy: {
         answer: "Yes, it has one",
-        how: [
-          "You will get an address for a copy.",
-          "Change nothing in the charger. Enter the address with your back office, or in a program in between (an OCPP proxy), as a second server.",
-          "Then see here whether we hear from the charger. Does it not work? Ask your back office for help.",
-        ],
+        how: "Change nothing in the charger. Enter the address that we give you with your back office, or in a program in between (an OCPP proxy), as a second server.",
       },
       own: {
         answer: "No, not yet",
-        how: [
-          "You will get an address, an identity and a password.",
-          "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
-          "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
-        ],
+        how: "You will get an address, an identity and a password. Look in the app or on the web page of your charger for “OCPP”, “backend” or “server”, and enter the three there.",
       },
     },
+    check:
+      "Then see here whether we hear from the charger. Does it not work? Ask your back office or your installer for help.",
     submit: "Create the address",
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",

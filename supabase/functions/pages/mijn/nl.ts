@@ -522,21 +522,14 @@ export const nl = {
     ways: {
       copy: {
         answer: "Ja, hij heeft er al een",
-        how: [
-          "U krijgt een adres voor een kopie.",
-          "Verander niets in de laadpaal. Vul het adres in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
-          "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice om hulp.",
-        ],
+        how: "Verander niets in de laadpaal. Vul het adres dat u van ons krijgt in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
       },
       own: {
         answer: "Nee, nog niet",
-        how: [
-          "U krijgt een adres, een identiteit en een wachtwoord.",
-          "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
-          "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
-        ],
+        how: "U krijgt een adres, een identiteit en een wachtwoord. Zoek in de app of op de webpagina van uw laadpaal naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
       },
     },
+    check: "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice of uw installateur om hulp.",
     submit: "Maak het adres",
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
