@@ -84,7 +84,7 @@ beforeAll(async () => {
       user_id,
     );
     const ask = await browserOf(world, customer);
-    const own = formsOf((await ask(mijn(world, "/chargers?way=own"))).text, "").find(({ action }) =>
+    const own = formsOf((await ask(mijn(world, "/chargers"))).text, "").find(({ action }) =>
       /\/chargers\?/.test(action),
     ) as Form;
     const added = sentOf(fill(own, () => "Oprit"));

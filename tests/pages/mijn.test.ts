@@ -432,9 +432,14 @@ describe("§4.4 chargers of a person's own", () => {
     const ask = await browserOf(world, other);
     const asked = (await ask(mijn(world, "/chargers"))).text;
     expect(asked).toContain("Heeft uw laadpaal al een backoffice?");
-    expect(asked, "first it asks").not.toContain("Maak adres");
-    expect((await ask(mijn(world, "/chargers?way=own"))).text).toContain("Maak adres en wachtwoord");
-    const form = { name: "Oprit", way: "own", ...(await formOn(ask, "/chargers?way=own")) };
+    expect(asked.match(/<input type="radio"[^>]*name="way"[^>]*>/g), "of the two, it chooses none").toHaveLength(2);
+    expect(asked).not.toMatch(/name="way"[^>]* checked/);
+    const unanswered = await ask(mijn(world, "/chargers"), {
+      form: { name: "Oprit", ...(await formOn(ask, "/chargers")) },
+    });
+    expect([unanswered.status, unanswered.text]).toEqual([422, expect.stringContaining("Kies of uw laadpaal al")]);
+    expect(unanswered.text, "what was typed stays").toMatch(/id="name"[^>]* value="Oprit"/);
+    const form = { name: "Oprit", way: "own", ...(await formOn(ask, "/chargers")) };
     const added = await ask(mijn(world, "/chargers"), { form });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
@@ -447,16 +452,13 @@ describe("§4.4 chargers of a person's own", () => {
     expect(row.hash).toBe(hashSecret(password));
     expect(added.text, "for a charger with nothing but an address").toContain(`${address}?auth=${password}<`);
     expect(added.text, "it has no other back office").not.toContain("/m/");
-    const choice = (await ask(mijn(world, "/chargers?way=copy"))).text;
-    expect([choice.includes("Maak adres voor een kopie"), choice.includes('id="ocpp_identity"')]).toEqual([
-      true,
-      false,
-    ]);
+    const wrong = await ask(mijn(world, "/chargers"), { form: { ...form, name: "", way: "copy" } });
+    expect(wrong.text, "the answer stays").toMatch(/value="copy" checked/);
     expect((await ask(mijn(world, "/chargers"))).text).not.toContain(password);
     const again = await ask(mijn(world, "/chargers"), { form });
     expect(again.text, "a second click").toContain(password);
     const copied = await ask(mijn(world, `/chargers/${row.id}/password`), {
-      form: { ...(await formOn(ask, "/chargers?way=own")), way: "copy" },
+      form: { ...(await formOn(ask, "/chargers")), way: "copy" },
     });
     const mirror = /\/m\/([0-9a-f]{40})</.exec(copied.text)?.[1] ?? "";
     expect([
@@ -466,12 +468,12 @@ describe("§4.4 chargers of a person's own", () => {
 
     const theirs = await browserOf(world, paid);
     expect((await theirs(mijn(world, `/chargers/${row.id}`))).status).toBe(404);
-    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers?way=own") });
+    await theirs(mijn(world, `/chargers/${row.id}`), { form: await formOn(theirs, "/chargers") });
     const status = () => world.row("select status from core.chargers where id = $1", row.id);
     expect(await status()).toEqual({ status: "active" });
 
     expect(heading((await ask(mijn(world, `/chargers/${row.id}`))).text)).toBe("Haalt u Oprit weg?");
-    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers?way=own") });
+    const removed = await ask(mijn(world, `/chargers/${row.id}`), { form: await formOn(ask, "/chargers") });
     expect(removed.text).toContain("De laadpaal is weggehaald.");
     expect(await status()).toEqual({ status: "removed" });
     expect((await ask(mijn(world, `/chargers/${row.id}`), { form })).status, "and once more").toBe(303);
@@ -485,7 +487,7 @@ describe("§4.4 chargers of a person's own", () => {
         name: "Oprit",
         way: "own",
         ocpp_identity: typed,
-        ...(await formOn(ask, "/chargers?way=own")),
+        ...(await formOn(ask, "/chargers")),
         ...more,
       };
       const send = () => ask(mijn(world, "/chargers?lang=nl"), { form });
@@ -516,9 +518,9 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("attack: one form with two identities makes two chargers with nothing in common", async () => {
     const ask = await browserOf(world, other);
-    const form = await formOn(ask, "/chargers?way=own");
+    const form = await formOn(ask, "/chargers");
     for (const ocpp_identity of ["TAB-A", "TAB-B"])
-      await ask(mijn(world, "/chargers?lang=nl"), { form: { ...form, name: "Oprit", ocpp_identity } });
+      await ask(mijn(world, "/chargers?lang=nl"), { form: { ...form, name: "Oprit", way: "own", ocpp_identity } });
     const both = "from core.chargers where ocpp_identity in ('TAB-A', 'TAB-B')";
     expect(
       await world.row(
@@ -540,7 +542,7 @@ describe("§4.4 chargers of a person's own", () => {
   test("a charger that was never heard of says what to enter; a new password ends the old one", async () => {
     const ask = await browserOf(world, other);
     const added = await ask(mijn(world, "/chargers"), {
-      form: { name: "Garage", ...(await formOn(ask, "/chargers?way=own")) },
+      form: { name: "Garage", way: "own", ...(await formOn(ask, "/chargers")) },
     });
     const [address = "", identity = "", password = ""] = [...added.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(
       ([, text]) => text,
@@ -566,10 +568,10 @@ describe("§4.4 chargers of a person's own", () => {
     await world.row("update core.chargers set last_seen_at = null where id = $1", id);
 
     const theirs = await browserOf(world, paid);
-    const form = await formOn(theirs, "/chargers?way=own");
+    const form = await formOn(theirs, "/chargers");
     expect((await theirs(mijn(world, `/chargers/${id}/password`), { form })).status).toBe(404);
     const renewed = await ask(mijn(world, `/chargers/${id}/password`), {
-      form: await formOn(ask, "/chargers?way=own"),
+      form: await formOn(ask, "/chargers"),
     });
     const [, same, fresh = ""] = [...renewed.text.matchAll(/<code[^>]*>([^<]*)<\/code>/g)].map(([, text]) => text);
     expect([same, fresh === password]).toEqual([identity, false]);
@@ -577,7 +579,7 @@ describe("§4.4 chargers of a person's own", () => {
     expect([await admit(password), await admit(fresh)]).toEqual([false, true]);
     expect(renewed.text).toContain("Mijn laadpaal neemt zo&#39;n lang wachtwoord niet");
     const shortened = await ask(mijn(world, `/chargers/${id}/password`), {
-      form: { ...(await formOn(ask, "/chargers?way=own")), way: "short" },
+      form: { ...(await formOn(ask, "/chargers")), way: "short" },
     });
     const short = /<code data-copy>([0-9a-f]{16})<\/code>/.exec(shortened.text)?.[1] ?? "";
     expect([await admit(fresh), await admit(short)]).toEqual([false, true]);
@@ -589,7 +591,7 @@ describe("§4.4 chargers of a person's own", () => {
     const choose = async (model: string, serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers?way=own")), [`model-${id}`]: model, [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers")), [`model-${id}`]: model, [`serial-${id}`]: serial },
         })
       ).text;
     expect(await choose("", "")).toContain("Vul het serienummer in");
@@ -648,7 +650,7 @@ describe("§4.4 chargers of a person's own", () => {
     const tell = async (serial: string) =>
       (
         await ask(mijn(world, `/chargers/model/${id}`), {
-          form: { ...(await formOn(ask, "/chargers?way=own")), [`serial-${id}`]: serial },
+          form: { ...(await formOn(ask, "/chargers")), [`serial-${id}`]: serial },
         })
       ).text;
     expect(await tell("")).toContain("Vul het serienummer in");
@@ -725,7 +727,7 @@ describe("§4.4 chargers of a person's own", () => {
 
   test("a host without a gateway offers no address, and makes none", async () => {
     const ask = await browserOf(world, other);
-    const form = { name: "Oprit", ...(await formOn(ask, "/chargers?way=own")) };
+    const form = { name: "Oprit", way: "own", ...(await formOn(ask, "/chargers")) };
     const { config } = world.environment;
     const { OCPP_GATEWAY_URL, ...without } = config;
     world.environment.config = without;
@@ -742,7 +744,7 @@ describe("§4.4 chargers of a person's own", () => {
   test("a name that is none is said at the field", async () => {
     const ask = await browserOf(world, other);
     const answer = await ask(mijn(world, "/chargers"), {
-      form: { name: "", ...(await formOn(ask, "/chargers?way=own")) },
+      form: { name: "", way: "own", ...(await formOn(ask, "/chargers")) },
     });
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("Vul een naam in")]);
   });

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
+import { quarterNames } from "../../supabase/functions/pages/mijn/money.ts";
+import type { MijnFrame } from "../../supabase/functions/pages/mijn/request.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { createAccount } from "../harness/people.ts";
 import type { SandboxWorld } from "../sandbox/sandbox_world.ts";
@@ -202,7 +204,7 @@ describe("contract §6 the first page says what a customer got, and what is stil
     await lines("pending");
     await batch("status = 'approved', exported_at = null, settled_at = null");
     expect(await next()).toMatch(
-      /^€ [\d,]+ voor het 2e kwartaal 2026 Wanneer Na \d+ november 2026 om [\d:]+: uw rekeningnummer is kort/,
+      /^€ [\d,]+ voor het 2e kwartaal 2026 Wanneer Na \d+ november 2026 om [\d:]+: uw rekeningnummer is kort geleden ingevuld of gewijzigd\./,
     );
     await account("2026-01-01");
     expect(await next()).toContain("Wanneer De ERE zijn verkocht. ");
@@ -474,5 +476,101 @@ describe("contract §6 how far a customer is, with the next step and who must do
     const page = (await ask(mijn(world))).text;
     expect(page.match(/class="timeline"/g) ?? []).toHaveLength(0);
     expect(main(page)).toContain("Bij uw andere 6 aansluitingen hoeft u nu niets te doen.");
+  });
+});
+
+/** The rows of the next payment; empty where there is none. */
+const nextOf = (page: string) => main(`<main>${/<dl class="next">[\s\S]*?<\/dl>/.exec(page)?.[0] ?? ""}</main>`).trim();
+/** Makes the service owe an account so much more, in the ledger alone. */
+const owe = (account_id: string, eur: number) =>
+  world.row(
+    `select private.post(a.partner_id, array[row('test ' || gen_random_uuid(), 'EUR', abs($2::numeric),
+              case when $2 > 0 then 'buyer' else 'customer' end, a.id,
+              case when $2 > 0 then 'customer' else 'buyer' end, a.id)::private.posting])
+       from core.accounts a where a.id = $1`,
+    account_id,
+    eur,
+  );
+/** A CPO's customer of whom 3 ERE of January are sold for € 1.02, which a payment was made of. */
+async function soldCustomer(fields: Record<string, unknown> = {}, months = { "2026-01": 100 }) {
+  const customer = await signedCustomer(world, { fields, months });
+  await giveBooking(world.database.admin, customer.connection_id);
+  const ask = newBrowser(world);
+  await signIn(world, ask, customer.email);
+  const line = (set: string) =>
+    world.row(`update core.payout_lines set ${set} where account_id = $1 returning iban_last4`, customer.account_id);
+  const read = async (query = "?lang=nl") => (await ask(mijn(world, query))).text;
+  return { ...customer, line, read };
+}
+
+describe("contract §6 money that does not come is not promised", () => {
+  test("after a payment came back the person is told what to do, and no account is named as where it goes", async () => {
+    const { account_id, line, read } = await soldCustomer();
+    const { iban_last4 } = await world.row("select iban_last4 from core.accounts where id = $1", account_id);
+    const fail = (effect: string) =>
+      line(
+        `status = 'failed', paid_at = null, failed_at = private.now(), failed_reason = 'AC04', failed_effect = '${effect}', iban_last4 = '${iban_last4}'`,
+      );
+    await world.row("update core.accounts set iban_changed_at = '2026-01-01' where id = $1 returning 1", account_id);
+    await owe(account_id, 1.02);
+    await fail("account");
+    const page = await read();
+    const why = `Onze betaling kwam terug: de bank kan niets afleveren op de rekening die eindigt op ${iban_last4}.`;
+    expect(nextOf(page)).toContain(`Wanneer ${why}`);
+    expect(nextOf(page)).not.toMatch(/Naar|krijgt een mail/);
+    expect(page).toMatch(/<dl class="next">[\s\S]*href="[^"]*\/earnings[^"]*">Geef een ander rekeningnummer door/);
+    expect(steps(page).at(-1)).toMatch(/: yours$/);
+    expect(main(page)).toContain(`Nu aan u ${why}`);
+    expect(main(page)).not.toMatch(/Alles is geregeld|Wij maken het geld over/);
+    expect(page).toMatch(new RegExp(`<a class="link" href="[^"]*/account/${account_id}[^"]*">Geef een ander`));
+    await fail("holder");
+    const holder = await read();
+    expect(nextOf(holder)).toContain("Wij betalen pas weer als wij met u overlegd hebben. Mail ons");
+    expect(holder).toMatch(/<dl class="next">[\s\S]*href="mailto:[^"]*">Mail ons/);
+    expect(nextOf(holder)).not.toContain("Naar");
+    await fail("none");
+    expect(nextOf(await read()), "goes with the next payment").toContain("Naar de rekening die eindigt op");
+  });
+
+  test("a debt that takes all that comes leaves no next payment; one that takes a part does", async () => {
+    await publish("0.42");
+    await owe(paid.account_id, -5000);
+    const page = await overviewOf(paid);
+    expect(main(page)).toContain("Daarom gaat € 5.000,00 van de volgende betaling af.");
+    expect(main(page)).toContain("Nog verwacht € 0,00");
+    expect(nextOf(page)).toBe("");
+    await owe(paid.account_id, 4999);
+    expect(nextOf(await overviewOf(paid))).toContain("Volgende betaling ± €");
+    await owe(paid.account_id, 1);
+  });
+
+  test("whose CPO is paid is promised no mail about a payment to them", async () => {
+    const { line, read } = await soldCustomer({ payout_handler: "via_cpo_invoicing" });
+    await line("status = 'pending'");
+    const next = nextOf(await read());
+    expect(next).toMatch(/Wanneer Wij betalen .+, dat met u afrekent\. Naar/);
+    expect(next).not.toContain("mail");
+  });
+
+  test("less than the minimum waits for more, also while the account number is new", async () => {
+    const { line, read } = await soldCustomer();
+    await line("status = 'pending'");
+    expect(nextOf(await read())).toContain("Wanneer Zodra er € 5,00 of meer voor u klaarstaat.");
+  });
+
+  test("quarters of one payment are named by year", () => {
+    const named = (locale: "nl" | "en", ...firsts: string[]) => quarterNames({ locale } as MijnFrame, firsts);
+    expect(named("nl", "2026-07-01", "2026-10-01")).toBe("het 3e en 4e kwartaal 2026");
+    expect(named("nl", "2026-10-01", "2027-01-01")).toBe("het 4e kwartaal 2026 en het 1e kwartaal 2027");
+    expect(named("en", "2026-07-01", "2026-10-01")).toBe("Q3 and Q4 2026");
+  });
+
+  test("one quarter is no drawn column, and has no legend", async () => {
+    const { line, read } = await soldCustomer();
+    await line("status = 'pending'");
+    const page = await read();
+    expect(page).toContain('id="by-quarter"');
+    expect(page).not.toContain('class="kinds"');
+    expect(await overviewOf(paid), "of several it has").toContain('class="kinds"');
   });
 });

@@ -184,3 +184,38 @@ describe("§4.2 what needs a partner's attention", () => {
     expect((await browser(portal(world))).text).toContain("4.321,50");
   });
 });
+
+test("§4.2 in a new year its page says that nothing was charged yet, and no euro before the year has a factor", async () => {
+  const { id } = await world.row(
+    "insert into core.partners (name, slug) values ('Nieuwjaar', 'nieuwjaar') returning id",
+  );
+  const owner = await addCustomer(world, { ...world.partnerA, id }, "partner_upload");
+  await world.row(
+    `insert into core.figures (partner_id, delivery_year, price) select private.people_tenant(), 2026, 0.42
+     on conflict on constraint figures_pkey do update set price = excluded.price returning 1`,
+  );
+  const now = world.environment.now().toISOString();
+  await world.travel("2027-01-15T12:00:00Z");
+  const browser = await portalBrowser(world, await newManager(world, { id }));
+  const read = async (query: string) =>
+    (await browser(portal(world, query))).text.replace(/<[^>]+>/g, " ").replace(/\s+/g, " ");
+  try {
+    expect(await read("?year=2027")).toContain("In 2027 is nog niets geladen.");
+    expect(await read("?year=2027&lang=en")).toContain("Nothing has been charged in 2027 yet.");
+    await world.row(
+      `insert into core.delivered_months (partner_id, connection_id, owner_id, period, total_kwh, session_count, source, status, received_at)
+       select d.partner_id, d.connection_id, d.owner_id, '2027-01-01', 100, 1, 'test', 'staged', now()
+         from core.delivered_months d where d.owner_id = (select a.owner_id from core.accounts a where a.user_id = $1)
+        limit 1 returning 1`,
+      owner,
+    );
+    for (const query of ["?lang=nl", "?year=2027"]) {
+      const page = await read(query);
+      expect(page).toContain("nog niet bekend Hoeveel ERE een kWh in dat jaar oplevert, staat nog niet vast.");
+      expect(page).not.toContain("± € 0,00");
+    }
+    expect(await read("?year=2026")).not.toContain("staat nog niet vast");
+  } finally {
+    await world.travel(now);
+  }
+});

@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { en } from "#shared/domain/mail/en.ts";
+import { nl } from "#shared/domain/mail/nl.ts";
 import { inEuro } from "#shared/domain/mail/notices.ts";
 import { ended } from "#shared/values/sentence.ts";
 
@@ -17,4 +19,9 @@ test.each([
   [-0, "nl", "€\u00a00,00"],
 ] as const)("contract §6 %d euro in %s has its minus before the sign of the currency", (amount, locale, said) => {
   expect(inEuro(amount, locale)).toBe(said);
+});
+
+test.each([nl, en])("contract §6 the mail of a new account number ends once after the name of a company", (words) => {
+  const [line] = words.iban_changed.lines("Zuid", "NL00", "Demo Laadpunten B.V.");
+  expect(line).toMatch(/Demo Laadpunten B\.V\.$/);
 });

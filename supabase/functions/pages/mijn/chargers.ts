@@ -1,5 +1,5 @@
 import { longMoment } from "../kit/document.ts";
-import { selectInput, textInput } from "../kit/fields.ts";
+import { radios, selectInput, textInput } from "../kit/fields.ts";
 import type { Html } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
 import { chip } from "../kit/parts/chip.ts";
@@ -13,8 +13,8 @@ import type { Charger, Chargers } from "./model.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
-/** Whether a charger connects to us, or its back office sends a copy. */
-const WAYS = ["copy", "own"] as const;
+/** Whether the back office of a charger sends a copy, or the charger connects to us. */
+export const WAYS = ["copy", "own"] as const;
 
 /** The chargers, and the ways to add one. `gateway` is where one connects by itself, if it can. `typed` has what to enter in it, once. */
 export function chargersPage(
@@ -26,7 +26,6 @@ export function chargersPage(
   const { email, accounts, chargers, model_unknown, serial_unknown, models } = read;
   const connects = gateway !== undefined;
   const words = WORDS[frame.locale].chargers;
-  const way = WAYS.find((each) => each === typed.get("way"));
   const mirror = typed.get("mirror_once");
   const password = typed.get("password_once");
   const claimed = accounts.find(({ draft_id, checklist }) => draft_id && checklist.mandate_signed);
@@ -60,19 +59,13 @@ ${claimed ? html`<p>${words.add_model}</p>${claimButton(frame, claimed.account_i
 ${claimed && connects ? html`<h3>${words.add_ocpp}</h3>` : ""}
 ${
   connects
-    ? html`<h3>${words.ask}</h3><p>${words.ask_means}</p>
-<div class="actions">${WAYS.map((each) => html`<a class="button second" href="${frame.to("/chargers", { way: each })}#add"${each === way ? html` aria-current="true"` : ""}>${words.ways[each].answer}</a>`)}</div>
-${
-  way
-    ? html`<ol>${words.ways[way].how.map((line) => html`<li>${line}</li>`)}</ol>
-<form method="post" action="${frame.to("/chargers")}" novalidate>
-${formToken(frame.form_token)}${onceField()}<input type="hidden" name="way" value="${way}">
+    ? html`<form method="post" action="${frame.to("/chargers")}" novalidate>
+${formToken(frame.form_token)}${onceField()}
 ${textInput({ id: "name", label: words.name, hint: words.name_hint, error: errors.name, value: typed.get("name"), required: true, attributes: html` maxlength="100" autocomplete="off"` })}
-${way === "own" ? textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` }) : ""}
-<div class="actions"><button class="button${claimed ? " second" : ""}">${words.ways[way].submit}</button></div>
+${radios({ id: "way", label: words.ask, hint: words.ask_means, error: errors.way, value: typed.get("way"), options: WAYS.map((way) => ({ value: way, label: words.ways[way].answer, under: html`<p>${words.ways[way].how}</p>${way === "own" ? textInput({ id: "ocpp_identity", label: words.own_identity, hint: words.own_identity_hint, error: errors.ocpp_identity, value: typed.get("ocpp_identity"), attributes: html` maxlength="64" autocomplete="off" autocapitalize="none" spellcheck="false"` }) : ""}` })) })}
+<p>${words.check}</p>
+<div class="actions"><button class="button${claimed ? " second" : ""}">${words.submit}</button></div>
 </form>`
-    : ""
-}`
     : ""
 }</section></div>`,
   });

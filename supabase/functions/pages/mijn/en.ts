@@ -97,6 +97,17 @@ export const en: MijnWords = {
     progress: "Where things stand",
     no_account: "You have not added a connection yet. Did you get a mail with a link? Then open it.",
     iban: { text: "We do not know yet which bank account to pay.", action: "Enter your IBAN" },
+    back: {
+      account: {
+        text: (last4) =>
+          `Our payment came back: the bank can deliver nothing to the account that ends in ${last4}. We pay again only after you give another account number.`,
+        action: "Give another account number",
+      },
+      holder: {
+        text: (_last4) => "Our payment came back. We pay again only after we have talked with you.",
+        action: "Mail us",
+      },
+    },
     charger: { text: "We do not know yet which charger you have.", action: "Add your charger" },
     mid_charger: {
       text: "Only what a charger with a MID meter charges earns ERE. The charger we know of does not have one.",
@@ -119,11 +130,14 @@ export const en: MijnWords = {
   next_payout: {
     title: "Next payment",
     of: (quarters) => `for ${quarters}`,
+    quarters: (quarters, year) => `${quarters} ${year}`,
+    quarter: (quarter) => `Q${quarter}`,
     when: "When",
     to: "To",
     sent: "The money is on its way. Allow a few working days.",
     sold: "The ERE are sold. You get a mail when the money is on its way.",
-    held: (moment) => `After ${moment}: your account number was changed a short time ago.`,
+    sold_via: "The ERE are sold. We pay your charge-point operators, which settle with you.",
+    held: (moment) => `After ${moment}: your account number was filled in or changed a short time ago.`,
     least: (amount) => `As soon as there is ${amount} or more for you.`,
     no_account: "As soon as we know your account number.",
     running: (date) => `The quarter runs until ${date}. Allow a few months after that.`,
@@ -495,23 +509,16 @@ export const en: MijnWords = {
     ways: {
       copy: {
         answer: "Yes, it has one",
-        how: [
-          "Give the charger a name below. You will get an address for a copy.",
-          "Change nothing in the charger. Enter the address with your back office, or in a program in between (an OCPP proxy), as a second server.",
-          "Then see here whether we hear from the charger. Does it not work? Ask your back office for help.",
-        ],
-        submit: "Create address for a copy",
+        how: "Change nothing in the charger. Enter the address that we give you with your back office, or in a program in between (an OCPP proxy), as a second server.",
       },
       own: {
         answer: "No, not yet",
-        how: [
-          "Give the charger a name below. You will get an address, an identity and a password.",
-          "Open the app or the web page of your charger. Look in its settings for “OCPP”, “backend” or “server”, and enter the three there.",
-          "Then see here whether the charger is connected. Does it not work? Ask your installer for help: they know this setting.",
-        ],
-        submit: "Create address and password",
+        how: "You will get an address, an identity and a password. Look in the app or on the web page of your charger for “OCPP”, “backend” or “server”, and enter the three there.",
       },
     },
+    check:
+      "Then see here whether we hear from the charger. Does it not work? Ask your back office or your installer for help.",
+    submit: "Create the address",
     name: "Name",
     name_hint: "What do you call this charger? For example Driveway.",
     own_identity: "Identity (optional)",
@@ -556,6 +563,7 @@ export const en: MijnWords = {
     mirror_address: "Address for a copy",
     errors: {
       name: "Enter a name of at most 100 characters",
+      way: "Choose whether your charger has a back office",
       limit: "You already have 10 chargers. Remove one first",
       identity: "Enter at most 64 letters, digits, spaces or signs such as - _ * :, and no password",
       identity_taken: "You already have a charger with this identity",

@@ -13,7 +13,7 @@ import { putFlash } from "../kit/returned.ts";
 import { isId } from "../kit/routes.ts";
 import { signInHandlers } from "../kit/sign_in.ts";
 import { accountPages } from "./account.ts";
-import { chargersPage, removeChargerPage } from "./chargers.ts";
+import { chargersPage, removeChargerPage, WAYS } from "./chargers.ts";
 import { type ChargingQuery, chargingPage, monthsCsv, sessionsCsv } from "./charging.ts";
 import { closedPage, dataCsv, dataPage, endPage } from "./data.ts";
 import { earningsPage } from "./earnings.ts";
@@ -133,7 +133,6 @@ const showChargers = withLogin(async (request) => {
     news.typed.set("since", since);
     news.typed.set("identity", req.query("identity") ?? "");
   }
-  if (!news.typed.has("way")) news.typed.set("way", req.query("way") ?? "");
   const chargers = await request.own("read_own_chargers");
   return request.pageOf(chargersPage(request.frame, chargers, news, request.environment.config.OCPP_GATEWAY_URL), news);
 });
@@ -169,14 +168,17 @@ const addCharger = withLogin(async (request) => {
   const name = lineOf(1, 100).safeParse((form.get("name") ?? "").trim());
   const secret = request.secretOf("charger");
   if (!secret) return request.foreign();
-  const own = (form.get("ocpp_identity") ?? "").trim();
+  const way = WAYS.find((each) => each === form.get("way"));
+  // what was typed under the other answer is none of this one's
+  const own = way === "copy" ? "" : (form.get("ocpp_identity") ?? "").trim();
   const identity = own || `${config.KEY_PREFIX}-${secret.slice(0, 12)}`;
   const { password, mirror } = secretsOf(request, identity);
   const errors = {
     ...(name.success ? {} : { name: words.name }),
+    ...(way ? {} : { way: words.way }),
     ...(ocppIdentity().safeParse(identity).success ? {} : { ocpp_identity: words.identity }),
   };
-  if (!name.success || errors.ocpp_identity) return request.refuse("/chargers", errors);
+  if (!name.success || !way || errors.ocpp_identity) return request.refuse("/chargers", errors);
   const adding = request.own("register_own_charger", {
     nickname: name.data,
     ocpp_identity: identity,

@@ -44,6 +44,19 @@ export function partsOf(quarters: readonly Earned[]) {
 export const quarterName = ({ locale }: MijnFrame, first: string): string =>
   WORDS[locale].earnings.quarter_name(String((Number(first.slice(5, 7)) + 2) / 3), first.slice(0, 4));
 
+/** Quarters by their first days, in a sentence: those of a year together. */
+export function quarterNames({ locale }: MijnFrame, firsts: readonly string[]): string {
+  const { next_payout: words } = WORDS[locale];
+  const list = new Intl.ListFormat(locale);
+  const number = (first: string) => words.quarter(String((Number(first.slice(5, 7)) + 2) / 3));
+  const years = [...new Set(firsts.map((first) => first.slice(0, 4)))];
+  return list.format(
+    years.map((year) =>
+      words.quarters(list.format(firsts.filter((first) => first.startsWith(year)).map(number)), year),
+    ),
+  );
+}
+
 /** The quarters that a payment was for and of which nothing is sold now: the sale was reversed. */
 export const reversedOf = ({ payouts, quarters }: Pick<Overview, "payouts" | "quarters">): ReadonlySet<string> => {
   const unsold = new Set(quarters.flatMap(({ quarter, sold_ere }) => (sold_ere > 0 ? [] : quarter)));
@@ -186,6 +199,12 @@ function computed(frame: MijnFrame, { quarters }: Overview): Html {
   return html`<details><summary>${words.estimate_how}</summary>${[words.ere_hint, ...lines].map((line) => html`<p>${line}</p>`)}</details>`;
 }
 
+/** The last payment of an account, if it came back and the person must act before another. */
+export const barredBy = ({ payout_handler, payment_back: back }: Account) =>
+  payout_handler === "service_pays_customer" && back && back.because !== "none"
+    ? { ...back, because: back.because }
+    : null;
+
 /** The names of the three kinds of euro, as partsOf() has them. */
 export function kindsOf({ locale }: MijnFrame, accounts: readonly Account[]): readonly [string, string, string] {
   const { kinds } = WORDS[locale].overview;
@@ -219,6 +238,8 @@ export function byQuarter(frame: MijnFrame, { year, month, quarters, accounts }:
   const toCome = sum([earlier.waits, earlier.estimated]);
   const ofEarlier = (field: "kwh" | "ere") => before.reduce((all, quarter) => all + quarter[field], 0);
   const total = sum(all.flatMap(({ euros }) => euros));
+  // one column is not drawn, and needs no legend
+  const drawn = all.filter(({ euros }) => sum(euros) > 0).length;
   const last = all.findLastIndex(({ euros }) => sum(euros) > 0);
   const plot = chart({
     title: `${words.plot(kinds[1])}. ${words.plot_total(euro(total))}`,
@@ -234,7 +255,7 @@ export function byQuarter(frame: MijnFrame, { year, month, quarters, accounts }:
 ${
   total === 0
     ? html`<p>${words.unknown_why}</p>`
-    : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}</ul>
+    : html`${drawn < 2 ? "" : html`<ul class="kinds" aria-hidden="true">${kinds.map((kind, index) => html`<li class="kind-${index}">${kind}</li>`)}</ul>`}
 ${plot}`
 }
 ${toCome > 0 ? html`<p>${words.of_earlier(first, `${earlier.estimated > 0 ? "± " : ""}${euro(toCome)}`)}</p>` : ""}

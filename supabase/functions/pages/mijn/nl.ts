@@ -104,6 +104,17 @@ export const nl = {
       text: "Wij weten nog niet op welke rekening u uw geld wilt krijgen.",
       action: "Vul uw IBAN in",
     },
+    back: {
+      account: {
+        text: (last4: string) =>
+          `Onze betaling kwam terug: de bank kan niets afleveren op de rekening die eindigt op ${last4}. Wij betalen pas weer na een ander rekeningnummer.`,
+        action: "Geef een ander rekeningnummer door",
+      },
+      holder: {
+        text: (_last4: string) => "Onze betaling kwam terug. Wij betalen pas weer als wij met u overlegd hebben.",
+        action: "Mail ons",
+      },
+    },
     charger: { text: "Wij weten nog niet welke laadpaal u heeft.", action: "Voeg uw laadpaal toe" },
     mid_charger: {
       text: "Alleen wat een laadpaal met MID-meter laadt, levert ERE op. De laadpaal die wij van u kennen, heeft die niet.",
@@ -127,12 +138,15 @@ export const nl = {
 
   next_payout: {
     title: "Volgende betaling",
-    of: (quarters: string) => `voor het ${quarters}`,
+    of: (quarters: string) => `voor ${quarters}`,
+    quarters: (quarters: string, year: string) => `het ${quarters} kwartaal ${year}`,
+    quarter: (quarter: string) => `${quarter}e`,
     when: "Wanneer",
     to: "Naar",
     sent: "Het geld is onderweg. Reken op enkele werkdagen.",
     sold: "De ERE zijn verkocht. U krijgt een mail zodra het geld onderweg is.",
-    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden gewijzigd.`,
+    sold_via: "De ERE zijn verkocht. Wij betalen uw laadpaalbeheerders, die met u afrekenen.",
+    held: (moment: string) => `Na ${moment}: uw rekeningnummer is kort geleden ingevuld of gewijzigd.`,
     least: (amount: string) => `Zodra er ${amount} of meer voor u klaarstaat.`,
     no_account: "Zodra wij uw rekeningnummer weten.",
     running: (date: string) => `Het kwartaal loopt tot en met ${date}. Reken daarna op enkele maanden.`,
@@ -508,23 +522,15 @@ export const nl = {
     ways: {
       copy: {
         answer: "Ja, hij heeft er al een",
-        how: [
-          "Geef de laadpaal hieronder een naam. U krijgt dan een adres voor een kopie.",
-          "Verander niets in de laadpaal. Vul het adres in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
-          "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice om hulp.",
-        ],
-        submit: "Maak adres voor een kopie",
+        how: "Verander niets in de laadpaal. Vul het adres dat u van ons krijgt in bij uw backoffice, of bij een programma ertussen (een OCPP-proxy), als tweede server.",
       },
       own: {
         answer: "Nee, nog niet",
-        how: [
-          "Geef de laadpaal hieronder een naam. U krijgt dan een adres, een identiteit en een wachtwoord.",
-          "Open de app of de webpagina van uw laadpaal. Zoek bij de instellingen naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
-          "Kijk daarna hier of de laadpaal verbonden is. Lukt het niet? Vraag uw installateur om hulp: die kent deze instelling.",
-        ],
-        submit: "Maak adres en wachtwoord",
+        how: "U krijgt een adres, een identiteit en een wachtwoord. Zoek in de app of op de webpagina van uw laadpaal naar “OCPP”, “backend” of “server”, en vul die drie daar in.",
       },
     },
+    check: "Kijk daarna hier of wij de laadpaal horen. Lukt het niet? Vraag uw backoffice of uw installateur om hulp.",
+    submit: "Maak het adres",
     name: "Naam",
     name_hint: "Hoe noemt u deze laadpaal? Bijvoorbeeld Oprit.",
     own_identity: "Identiteit (niet verplicht)",
@@ -569,6 +575,7 @@ export const nl = {
     mirror_address: "Adres voor een kopie",
     errors: {
       name: "Vul een naam in van hoogstens 100 tekens",
+      way: "Kies of uw laadpaal al een backoffice heeft",
       limit: "U heeft al 10 laadpalen. Haal er eerst een weg",
       identity: "Vul hoogstens 64 letters, cijfers, spaties of tekens als - _ * : in, en geen wachtwoord",
       identity_taken: "U heeft al een laadpaal met deze identiteit",

@@ -7,7 +7,7 @@ import { inNumbers } from "../kit/signed_in_views.ts";
 import { claimButton, renewButton } from "./frame.ts";
 import { nameOf } from "./mandates.ts";
 import type { Account, Earned, Overview, Progress } from "./model.ts";
-import { quarterName } from "./money.ts";
+import { barredBy, quarterName } from "./money.ts";
 import type { MijnFrame } from "./request.ts";
 import { WORDS } from "./words.ts";
 
@@ -132,6 +132,7 @@ function stepsOf(frame: MijnFrame, account: Account, progress: Progress): Shown[
       : [cpo ? wait("cpo", words.first_kwh_via(cpo)) : wait("you", firstKwh(frame))];
   // what others do comes after what the person must do
   const goes = approved && progress.first_month !== null;
+  const back = cameBack(frame, account);
   const steps: Shown[] = [
     {
       step: "signed",
@@ -164,7 +165,12 @@ function stepsOf(frame: MijnFrame, account: Account, progress: Progress): Shown[
       step: "paid",
       done: progress.paid_on !== null,
       when: latest(progress.paid_on),
-      waits: progress.sold_on !== null && progress.paid_on === null ? [wait("us", paying(frame, account))] : [],
+      waits:
+        back.length > 0
+          ? back
+          : progress.sold_on !== null && progress.paid_on === null
+            ? [wait("us", paying(frame, account))]
+            : [],
     },
   ];
   if (!withdrawn) return steps;
@@ -223,19 +229,31 @@ function chargerWaits(frame: MijnFrame, account: Account, { silent_chargers }: P
   return [{ who: "you", said: html`<p>${text}</p>${toClaim(frame, account, "/charger", action)}` }];
 }
 
+/** Where the person gives the account number of an account that the service pays. */
+const toIban = (frame: MijnFrame, account: Account, label: string) =>
+  account.cpo
+    ? html`<p><a class="link" href="${frame.to(`/account/${account.account_id}`)}">${label}</a></p>`
+    : toClaim(frame, account, "/payout", label);
+
+/** A payment came back, and nothing is paid before the person acts. */
+function cameBack(frame: MijnFrame, account: Account): Wait[] {
+  const back = barredBy(account);
+  if (!back) return [];
+  const { text, action } = WORDS[frame.locale].overview.back[back.because];
+  const way = back.because === "account" ? toIban(frame, account, action) : mailUs(frame);
+  return [{ who: "you", said: html`<p>${text(back.iban_last4)}</p>${way}` }];
+}
+
 /** What an account lacks beside a charger, which is a step of its own. */
 function needs(frame: MijnFrame, account: Account): Wait[] {
   const { overview } = WORDS[frame.locale];
-  const { account_id, cpo, checklist, connections, payout_handler } = account;
+  const { cpo, checklist, connections, payout_handler } = account;
   const iban = (): Wait[] => {
     if (checklist.iban_present) return [];
     if (payout_handler !== "service_pays_customer")
       return cpo ? [{ who: "you", said: html`<p>${overview.iban_via(cpo)}</p>` }] : [];
     const { text, action } = overview.iban;
-    const way = cpo
-      ? html`<p><a class="link" href="${frame.to(`/account/${account_id}`)}">${action}</a></p>`
-      : toClaim(frame, account, "/payout", action);
-    return [{ who: "you", said: html`<p>${text}</p>${way}` }];
+    return [{ who: "you", said: html`<p>${text}</p>${toIban(frame, account, action)}` }];
   };
   const ean = (): Wait[] => {
     if (!connections.some(({ ean_validation_status: is }) => is === "mismatch" || is === "not_found")) return [];

@@ -90,7 +90,8 @@ const Start = z.object({
   /** The same of the accounts of its CPO clients, which have no drafts. Null as long as figures is. */
   accounts: Dashboard.extend({ drafts: z.null() }).nullable(),
   /** Customers won in the year that was asked, else in this month, and in the one before. */
-  period: z.object({ won: Won, won_before: Won }),
+  /** `has_factor`: what a kWh of its year is worth in ERE is set. */
+  period: z.object({ won: Won, won_before: Won, has_factor: z.boolean() }),
   /** What the share of new customers is, and the last average price of an ERE; null before the first. */
   terms: z.object({
     fee_pct: z.number(),

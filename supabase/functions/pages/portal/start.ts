@@ -85,7 +85,7 @@ function together(brought: Figures, accounts: NonNullable<Start["accounts"]>): F
 function summary(frame: PortalFrame, start: Start, { months }: Figures, { year, today }: Period): Html {
   const { locale } = frame;
   const { start: words } = WORDS[locale];
-  const { won, won_before } = start.period;
+  const { won, won_before, has_factor } = start.period;
   const [from, before] = year ? [String(year), String(year - 1)] : [today.slice(0, 7), monthBefore(today.slice(0, 7))];
   const month = new Intl.DateTimeFormat(frame.words.date_locale, { month: "long", timeZone: "UTC" });
   const name = year ? before : month.format(new Date(`${before}-01`));
@@ -129,13 +129,15 @@ ${tiles([
     value: kwh(sumOf(from, "kwh")),
     small: change(Math.round(sumOf(from, "kwh")), Math.round(sumOf(before, "kwh")), kwh),
   },
-  now === null || then === null
-    ? { name: words.period.euro, value: words.period.unknown, small: words.period.unknown_why }
-    : {
-        name: words.period.euro,
-        value: `± ${inEuro(now, locale)}`,
-        small: change(now, then, (value) => inEuro(value, locale)),
-      },
+  !has_factor && sumOf(from, "kwh") > 0
+    ? { name: words.period.euro, value: words.period.unknown, small: words.period.no_factor }
+    : now === null || then === null
+      ? { name: words.period.euro, value: words.period.unknown, small: words.period.unknown_why }
+      : {
+          name: words.period.euro,
+          value: `± ${inEuro(now, locale)}`,
+          small: change(now, then, (value) => inEuro(value, locale)),
+        },
   nextPayout(frame, start),
 ])}`;
 }
@@ -242,7 +244,7 @@ function allFigures(frame: PortalFrame, figures: Figures, { year, today }: Perio
     return figures.months.find((known) => known.month === month) ?? none;
   });
   return html`<section aria-labelledby="by-month"><h2 id="by-month">${words.months_of(shown)}</h2>
-${months.every(({ kwh }) => kwh === 0) ? empty("bolt", words.no_months, { href: frame.to("/uploads"), label: WORDS[frame.locale].menu["/uploads"] }) : byMonth(frame, months)}</section>
+${months.every(({ kwh }) => kwh === 0) ? empty("bolt", figures.kwh_total > 0 ? words.no_months_in(shown, until < 12) : words.no_months, { href: frame.to("/uploads"), label: WORDS[frame.locale].menu["/uploads"] }) : byMonth(frame, months)}</section>
 <section aria-labelledby="figures"><h2 id="figures">${words.figures}</h2>
 ${tiles([
   { name: words.total, value: `${count(figures.kwh_total)} kWh` },

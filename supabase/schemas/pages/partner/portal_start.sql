@@ -192,7 +192,9 @@ begin
     'figures', case when many then last.figures else figures end,
     'accounts', case when many then last.accounts else private.count_dashboard(partner.id, true) end,
     'period', json_build_object('won', private.customers_won(began, (began + span)::date),
-                                'won_before', private.customers_won((began - span)::date, began)),
+                                'won_before', private.customers_won((began - span)::date, began),
+                                'has_factor', exists (select from core.ere_factors f
+                                                       where f.delivery_year = extract(year from began))),
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'accounts_price_per_ere_eur', private.last_price(partner.id),
@@ -220,8 +222,9 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
   'clients, and payouts as GET /partner/payouts. These and the '
   'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
-  'account of their own too. period is {won, won_before} of the year, else of this month, each {customers, '
-  'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account of their own too. period is {won, won_before, has_factor} of the year, else of this month: won each '
+  '{customers, at_least}, has_factor whether an ERE factor is set. '
+  'terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
   'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
   'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
   'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '

@@ -171,7 +171,9 @@ export const en: MailMessages = {
   },
   iban_changed: {
     subject: (partner) => `The account number of ${partner} has changed`,
-    lines: (partner, iban, holder) => [`Payouts to ${partner} go to ${iban} from now on, in the name of ${holder}.`],
+    lines: (partner, iban, holder) => [
+      `Payouts to ${partner} go to ${iban} from now on, in the name of ${ended(holder)}`,
+    ],
     after: "Did you change this yourself? Then there is nothing you need to do.",
     unexpected: "Did you not change this? Tell us at once.",
   },

@@ -180,7 +180,7 @@ export const nl = {
   iban_changed: {
     subject: (partner: string) => `Het rekeningnummer van ${partner} is gewijzigd`,
     lines: (partner: string, iban: string, holder: string) => [
-      `Uitbetalingen aan ${partner} gaan voortaan naar ${iban}, op naam van ${holder}.`,
+      `Uitbetalingen aan ${partner} gaan voortaan naar ${iban}, op naam van ${ended(holder)}`,
     ],
     after: "Heeft u dit zelf gewijzigd? Dan hoeft u niets te doen.",
     unexpected: "Heeft u dit niet gewijzigd? Laat het ons dan meteen weten.",
