@@ -41,7 +41,10 @@ ${details([
 <h2${isDisclosed ? "" : html` class="first"`}>${words.stands}</h2>
 ${details([
   account
-    ? [conditions, html`${GATE_NAMES.map((gate) => gateOf(frame, gate, account.checklist[gate]))}`]
+    ? [
+        conditions,
+        html`${GATE_NAMES.map((gate) => gateOf(frame, gate, account.checklist[gate] && (gate !== "iban_present" || canBePaid(account))))}`,
+      ]
     : [list.mandate, customer.is_active ? chip("done", list.signed) : chip("stopped", list.not_signed)],
   [words.charger, chargerOf(frame, customer)],
   [words.ean, account && html`${account.connections.map((each) => eanOf(frame, each))}`],
@@ -88,6 +91,7 @@ function missing(frame: PortalFrame, customer: Customer, account: OneCustomer["a
   const rejected = account?.months.filter(({ status }) => status === "rejected").length ?? 0;
   const lines = [
     ...(account?.iban_checksum_ok === false ? [words.iban] : []),
+    ...(account?.paid_back ? [words.payment] : []),
     ...(rejected > 0 ? [words.months(inNumbers(frame, rejected), rejected === 1)] : []),
     // the partner's own software adds the rest
     ...(is_active || account ? [] : [words.mandate]),
@@ -104,6 +108,7 @@ const gateOf = (frame: PortalFrame, gate: Gate, holds: boolean): Html =>
   })}</small>`;
 
 type Account = NonNullable<OneCustomer["account"]>;
+const canBePaid = ({ iban_checksum_ok, paid_back }: Account) => iban_checksum_ok !== false && !paid_back;
 type Months = Account["months"];
 
 /** A connection, and what the check of its EAN said. */

@@ -50,6 +50,8 @@ const OneCustomer = z.object({
       payout_handler: PayoutHandler,
       /** Null without an IBAN. */
       iban_checksum_ok: z.boolean().nullable(),
+      /** Whether the bank sent our last payment back because of the IBAN, which nobody changed since. */
+      paid_back: z.boolean(),
       /** As GET /v1/ere-positions answers them; ere is null until the figures of a year are published. */
       total_kwh: z.number(),
       ere: Ere.nullable(),

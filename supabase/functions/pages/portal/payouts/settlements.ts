@@ -21,7 +21,7 @@ const PAGE = 50;
 const STRETCH = 1000;
 
 /** The payment that the address names; undefined for all. */
-const paymentIn = ({ c }: PortalRequest) => /^[0-9a-f]{32}$/.exec(c.req.query("payment") ?? "")?.[0];
+const paymentIn = ({ c }: PortalRequest) => /^([0-9a-f]{32}|[0-9A-Z]{10})$/i.exec(c.req.query("payment") ?? "")?.[0];
 
 /** What GET /v1/settlements answers, of all clients. */
 export const showSettlements = signedIn(async (request) => {

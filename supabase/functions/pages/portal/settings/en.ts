@@ -187,6 +187,8 @@ export const settings: SettingsWords = {
     latest: "Latest month",
     nothing: "no kWh yet",
     eligible: "everything is in order",
+    iban: "the account number is wrong",
+    rejected: "rejected",
     lacks: "missing",
     has: "in order",
     pages: "More customers",

@@ -186,6 +186,8 @@ export const settings = {
     latest: "Laatste maand",
     nothing: "nog geen kWh",
     eligible: "alles geregeld",
+    iban: "het rekeningnummer klopt niet",
+    rejected: "afgewezen",
     lacks: "ontbreekt",
     has: "in orde",
     pages: "Meer klanten",
