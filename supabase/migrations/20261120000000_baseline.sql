@@ -21308,9 +21308,9 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
 -- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid,
--- whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), its position as
--- GET /v1/ere-positions has it, and the newest 24 months with the request or file that brought them; of several
--- connections with the end of the EAN. Null for anybody else.
+-- whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether any
+-- payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24 months
+-- with the request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language plpgsql stable
 as $$
@@ -21334,6 +21334,9 @@ begin
            'paid_back', g.payout_handler = 'service_pays_customer' and (
              select private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
                from core.accounts a where a.partner_id = g.partner_id and a.id = g.account_id) is true,
+           'has_payments', exists (select from core.payout_lines l
+                                    where l.partner_id = portal_account.partner
+                                      and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
            'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(
@@ -21846,7 +21849,9 @@ begin
       'settlements', (select coalesce(json_agg(json_build_object(
            'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
            'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
-           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'payment_reference', p.payment_reference,
+           'reference', private.payment_reference(private.line_id_of(p.payment_reference)),
+           'created_at', private.iso(p.created_at),
            'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
          from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
         where p.ordinality <= (query ->> 'limit')::int),
@@ -21854,7 +21859,8 @@ begin
 end $$;
 comment on function api.read_portal_settlements(jsonb, jsonb) is
   'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
-  '{who, settlements, has_more}, each settlement with the name of the customer.';
+  '{who, settlements, has_more}, each settlement with the name of the customer, and the reference by which the bank '
+  'and the PDFs name the payment. A payment_reference may be that too.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -22243,7 +22249,7 @@ begin
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'payment_failed', private.payment_back(partner.id, partner.id, partner.iban_last4,
-                                             partner.iban_changed_at),
+                                             partner.iban_changed_at) -> 'because',
       'clients', private.clients_in_need(),
       'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
                                             and not a.iban_checksum_ok limit 1001) a),
@@ -22263,7 +22269,8 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
   'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
   'is newest. paid_back is the number of private.accounts_paid_back. '
-  'payment_failed is private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
+  'CPO '
   'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
   'whom mail does not reach, up to 1,001.';
 

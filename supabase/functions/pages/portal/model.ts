@@ -68,8 +68,8 @@ const Attention = z.object({
     z.object({ id: z.string(), name: z.string(), failing: z.number(), disabled: z.number(), parked: z.number() }),
   ),
   account_missing: z.boolean(),
-  /** Why the last payment to the partner did not arrive: as private.payment_back. */
-  payment_failed: z.object({ because: z.enum(["account", "holder", "none"]) }).nullable(),
+  /** Why the last payment to the partner did not arrive, as private.payment_back; null where it did. */
+  payment_failed: z.enum(["account", "holder", "none"]).nullable(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits; up to 1,001. */
   iban_wrong: z.number(),
   /** Those whose last payment the bank sent back because of their IBAN; up to 1,001. */

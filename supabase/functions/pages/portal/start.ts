@@ -281,8 +281,8 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     ...(payment_failed
       ? [
           {
-            text: words.attention.payment_back[payment_failed.because],
-            href: frame.to(payment_failed.because === "account" ? "/settings/account" : "/payouts"),
+            text: words.attention.payment_back[payment_failed],
+            href: frame.to(payment_failed === "account" ? "/settings/account" : "/payouts"),
             chip: holds,
           },
         ]

@@ -202,7 +202,7 @@ begin
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
       'payment_failed', private.payment_back(partner.id, partner.id, partner.iban_last4,
-                                             partner.iban_changed_at),
+                                             partner.iban_changed_at) -> 'because',
       'clients', private.clients_in_need(),
       'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
                                             and not a.iban_checksum_ok limit 1001) a),
@@ -222,6 +222,7 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   'at_least}. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
   'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
   'is newest. paid_back is the number of private.accounts_paid_back. '
-  'payment_failed is private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
+  'CPO '
   'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
   'whom mail does not reach, up to 1,001.';

@@ -119,7 +119,7 @@ function eanOf(frame: PortalFrame, { ean_code, ean_validation_status: status }: 
 }
 
 /** What a year yields and who is paid, as GET /v1/ere-positions says it. */
-function yieldOf(frame: PortalFrame, { ere, total_kwh, payout_handler, months }: Account): Html {
+function yieldOf(frame: PortalFrame, { ere, total_kwh, payout_handler, has_payments, months }: Account): Html {
   const { yields: words } = WORDS[frame.locale].customer;
   if (months.length === 0) return html``;
   const euro = (amount: number) => inEuro(amount, frame.locale);
@@ -142,7 +142,7 @@ ${
       ])
     : html`<p>${words.unknown(inNumbers(frame, total_kwh, 1))}</p>`
 }
-<p class="quiet">${viaCpo ? words.via_cpo : words.service_pays}${viaCpo ? html` <a class="link" href="${frame.to("/payouts")}#payments">${words.to_payments}</a>` : ""}</p>`;
+<p class="quiet">${viaCpo ? words.via_cpo : words.service_pays}${viaCpo && has_payments ? html` <a class="link" href="${frame.to("/payouts")}#payments">${words.to_payments}</a>` : ""}</p>`;
 }
 
 /** Each month with what brought it: a file by its name, which leads to it, a request by its id. */
