@@ -20605,11 +20605,11 @@ end $$;
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
-  select coalesce((select sum(b.amount)
-                     from private.payable_balances(array[partner] || array(
-                       select a.id from core.accounts a
-                        where a.partner_id = partner and a.payout_handler <> 'service_pays_customer')) b
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
                     where b.partner_id = partner and b.account_id is null), 0)
+       -- account by account: payable_balances looks for each owner in every tenant
+       + coalesce((select sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)) from core.accounts a
+                    where a.partner_id = partner and a.payout_handler <> 'service_pays_customer'), 0)
        + coalesce((select sum(l.amount) from core.payout_lines l
                     where l.partner_id = partner and l.payee_id = partner and l.status = 'pending'), 0)
 $$;
@@ -21309,8 +21309,8 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
 
 -- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid,
 -- whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether any
--- payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24 months
--- with the request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
+-- payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24
+-- months with the request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language plpgsql stable
 as $$

@@ -138,11 +138,11 @@ end $$;
 create function private.partner_coming(partner uuid) returns numeric
 language sql stable security definer
 as $$
-  select coalesce((select sum(b.amount)
-                     from private.payable_balances(array[partner] || array(
-                       select a.id from core.accounts a
-                        where a.partner_id = partner and a.payout_handler <> 'service_pays_customer')) b
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
                     where b.partner_id = partner and b.account_id is null), 0)
+       -- account by account: payable_balances looks for each owner in every tenant
+       + coalesce((select sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)) from core.accounts a
+                    where a.partner_id = partner and a.payout_handler <> 'service_pays_customer'), 0)
        + coalesce((select sum(l.amount) from core.payout_lines l
                     where l.partner_id = partner and l.payee_id = partner and l.status = 'pending'), 0)
 $$;
