@@ -176,10 +176,11 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid,
--- whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether any
--- payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24
--- months with the request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is
+-- paid, whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether
+-- any payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24
+-- months with the request or file that brought them; of several connections with the end of the EAN. Null for anybody
+-- else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language plpgsql stable
 as $$
