@@ -3580,6 +3580,9 @@ comment on column core.payout_lines.released_at is
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the payment that a customer names
 create index payout_lines_reference on core.payout_lines (private.payment_reference(id));
+-- serves: the accounts whose payment the bank sent back
+create index payout_lines_barred on core.payout_lines (partner_id, account_id)
+  where failed_effect = 'account' and released_at is null;
 -- serves: the lines of a batch
 create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account
@@ -4004,13 +4007,14 @@ create table core.dashboards (
   accounts   json,
   payouts    json,
   needs      json,
+  coming_eur numeric,
   constraint dashboards_pkey primary key (partner_id),
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null '
-  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as '
+  'asks, and every night. figures, accounts, payouts, needs and coming_eur are what private.count_partner '
+  'counts: null before the first count. as_of is -infinity until all five are counted. Sums, no personal data. Kept as '
   'long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '
@@ -15008,6 +15012,20 @@ begin
    where o.amount <> 0;
 end $$;
 
+-- The last payment to a payee, an account or a partner, if it did not arrive and they gave no other IBAN since:
+-- {amount_eur, iban_last4, day, because}. because: account, holder or none, as core.payout_lines.failed_effect.
+create function private.payment_back(partner uuid, payee uuid, last4 text, changed_at timestamptz) returns json
+language sql stable
+as $$
+  select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
+                           'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
+    from (select * from core.payout_lines l
+           where l.partner_id = payment_back.partner and l.payee_id = payee and l.status <> 'cancelled'
+           order by l.arrival desc limit 1) l
+   where l.status = 'failed' and l.released_at is null
+     and (l.failed_effect <> 'account' or l.iban_last4 = last4 and changed_at <= l.failed_at)
+$$;
+
 -- supabase/schemas/money/payouts/settlements.sql
 
 -- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
@@ -20300,6 +20318,8 @@ declare
   looks_for constant jsonb   := coalesce(query -> 'for', '{}');
   is_active constant boolean := (looks_for ->> 'is_active')::boolean;
   words     constant tsquery := private.search_query(looks_for ->> 'text');
+  paid_back constant uuid[]  := case when looks_for ->> 'needs' = 'payment'
+                                     then private.accounts_paid_back(partner.id) end;
   after core.attributions;
   until core.attributions;
 begin
@@ -20380,9 +20400,11 @@ begin
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
          and (looks_for ->> 'needs' is null or k.source = 'cpo_api' and case looks_for ->> 'needs'
-                when 'signature' then k.mandate_status in ('pending', 'expired')
-                when 'ean' then k.mandate_status is not null and not private.is_validated(k.ean_validation_status)
+                when 'signature' then k.mandate_status = 'pending'
+                when 'ean' then k.mandate_status is not null
+                    and k.ean_validation_status in ('mismatch', 'not_found')
                 when 'iban' then not k.iban_checksum_ok
+                when 'payment' then k.user_id = any (paid_back)
                 when 'months' then exists (
                   select from core.connections n
                     join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id
@@ -20587,22 +20609,38 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
+create function private.partner_coming(partner uuid) returns numeric
+language sql stable security definer
+as $$
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
+                    where b.partner_id = partner and b.account_id is null), 0)
+       -- account by account: payable_balances looks for each owner in every tenant
+       + coalesce((select sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)) from core.accounts a
+                    where a.partner_id = partner and a.payout_handler <> 'service_pays_customer'), 0)
+       + coalesce((select sum(l.amount) from core.payout_lines l
+                    where l.partner_id = partner and l.payee_id = partner and l.status = 'pending'), 0)
+$$;
+comment on function private.partner_coming(uuid) is
+  'What a partner is owed, VAT included and debts taken off, for its share and for customers that it settles with '
+  'itself, with what is on its way to the bank. Definer, because what people own is in the people''s tenant.';
+
 -- Counts all that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the
--- same figures of the accounts of its clients, and what its newest customers need. What fails is null, and its SQLSTATE
--- the error.
+-- same figures of the accounts of its clients, what its newest customers need, and what it is owed. What fails is
+-- null, and its SQLSTATE the error.
 create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
-                                      out needs json, out error text)
+                                      out needs json, out coming_eur numeric, out error text)
 language plpgsql stable
 as $$
 begin
   -- the quick ones first: where time runs out, only the rest is missing
-  for part in 1..4 loop
+  for part in 1..5 loop
     begin
       case part
         when 1 then needs := private.customers_in_need(partner, true, null);
         when 2 then payouts := private.partner_payouts(partner.id);
-        when 3 then figures := private.count_dashboard(partner.id);
-        when 4 then accounts := private.count_dashboard(partner.id, true);
+        when 3 then coming_eur := private.partner_coming(partner.id);
+        when 4 then figures := private.count_dashboard(partner.id);
+        when 5 then accounts := private.count_dashboard(partner.id, true);
       end case;
     exception
       when query_canceled then error := sqlstate; return;
@@ -20624,12 +20662,13 @@ begin
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
-    select c.figures, c.accounts, c.payouts, c.needs, c.error
-      into last.figures, last.accounts, last.payouts, last.needs, failed from private.count_partner(partner) c;
+    select c.figures, c.accounts, c.payouts, c.needs, c.coming_eur, c.error
+      into last.figures, last.accounts, last.payouts, last.needs, last.coming_eur, failed
+      from private.count_partner(partner) c;
     perform private.kick() where failed is not null;  -- the worker counts
-    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
+    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs, coming_eur)
       values (partner.id, case when failed is null then private.now() else '-infinity' end, last.figures,
-              last.accounts, last.payouts, last.needs)
+              last.accounts, last.payouts, last.needs, last.coming_eur)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -20682,7 +20721,8 @@ begin
          figures   = coalesce(counted.figures, d.figures),
          accounts  = coalesce(counted.accounts, d.accounts),
          payouts   = coalesce(counted.payouts, d.payouts),
-         needs     = coalesce(counted.needs, d.needs)
+         needs     = coalesce(counted.needs, d.needs),
+         coming_eur = coalesce(counted.coming_eur, d.coming_eur)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;
@@ -20926,8 +20966,10 @@ declare
   size   constant int := (query ->> 'limit')::int;
   client core.oauth_clients;
   last   core.accounts;
+  paid_back uuid[];
 begin
   perform private.act_as(caller, 'partner');
+  paid_back := private.accounts_paid_back(private.partner_id());
   select * into client from private.cpo_clients() c where c.id = private.as_uuid(query ->> 'id');
   perform private.refuse_if('client_not_found', not found);
   select * into last from core.accounts a
@@ -20954,12 +20996,14 @@ begin
                  'account_id', p.id, 'reference', p.cpo_external_ref,
                  'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
+                 'iban_fits', p.iban_checksum_ok is not false and p.id <> all (paid_back),
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
          cross join lateral (
            select (
-             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh))
+             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh),
+                                       'rejected', bool_or(d.status = 'rejected'))
                from core.connections c
                join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
               where c.partner_id = p.partner_id and c.account_id = p.id
@@ -20971,8 +21015,9 @@ end $$;
 comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
   'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
-  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, latest: '
-  '{period, total_kwh} | null}]. Send after for the next page; null at the end.';
+  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, '
+  'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong or in '
+  'private.accounts_paid_back. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21165,6 +21210,7 @@ begin
     when looks_for ->> 'needs' = 'iban' then array(
       select a.id from core.accounts a
        where a.partner_id = customer_candidates.partner and not a.iban_checksum_ok limit most + 1)
+    when looks_for ->> 'needs' = 'payment' then private.accounts_paid_back(customer_candidates.partner)
     when looks_for ->> 'needs' = 'months' then (
       select r.accounts from private.accounts_rejected(customer_candidates.partner) r where r.whole)
     when looks_for ->> 'mail' = 'failed' then array(
@@ -21268,9 +21314,11 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid
--- and whether the IBAN can be right, its position as GET /v1/ere-positions has it, and the newest 24 months with the
--- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is
+-- paid, whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether
+-- any payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24
+-- months with the request or file that brought them; of several connections with the end of the EAN. Null for anybody
+-- else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language plpgsql stable
 as $$
@@ -21291,6 +21339,12 @@ begin
            'payout_handler', g.payout_handler,
            'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
                                  where a.partner_id = g.partner_id and a.id = g.account_id),
+           'paid_back', g.payout_handler = 'service_pays_customer' and (
+             select private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+               from core.accounts a where a.partner_id = g.partner_id and a.id = g.account_id) is true,
+           'has_payments', exists (select from core.payout_lines l
+                                    where l.partner_id = portal_account.partner
+                                      and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
            'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(
@@ -21803,7 +21857,9 @@ begin
       'settlements', (select coalesce(json_agg(json_build_object(
            'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
            'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
-           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'payment_reference', p.payment_reference,
+           'reference', private.payment_reference(private.line_id_of(p.payment_reference)),
+           'created_at', private.iso(p.created_at),
            'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
          from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
         where p.ordinality <= (query ->> 'limit')::int),
@@ -21811,7 +21867,8 @@ begin
 end $$;
 comment on function api.read_portal_settlements(jsonb, jsonb) is
   'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
-  '{who, settlements, has_more}, each settlement with the name of the customer.';
+  '{who, settlements, has_more}, each settlement with the name of the customer, and the reference by which the bank '
+  'and the PDFs name the payment. A payment_reference may be that too.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer
@@ -22041,6 +22098,22 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
+-- Accounts of a partner's clients whom the service pays, and whose last payment the bank sent back because of their
+-- IBAN, which nobody changed since; up to 1,001.
+create function private.accounts_paid_back(partner uuid) returns uuid[]
+language sql stable
+as $$
+  select array(
+    select a.id
+      from (select distinct l.account_id from core.payout_lines l
+             where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
+                 and l.released_at is null) l
+      join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
+     where a.client_id is not null and a.payout_handler = 'service_pays_customer'
+         and private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+     limit 1001)
+$$;
+
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language plpgsql stable security definer
 as $$
@@ -22066,9 +22139,9 @@ begin
            or n.is_account and exists (
            select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
               and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
-         count(*) filter (where c.mandate_status in ('pending', 'expired')) as unsigned,
+         count(*) filter (where c.mandate_status = 'pending') as unsigned,
          count(*) filter (where c.mandate_status is not null
-                          and not private.is_validated(c.ean_validation_status)) as ean,
+                          and c.ean_validation_status in ('mismatch', 'not_found')) as ean,
          count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
@@ -22102,7 +22175,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
   'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
   'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
-  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'only accounts: the mandate waits for a signature, the EAN is not of the '
+  'address or not in the register, the register rejected a month. Definer, because '
   'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
@@ -22122,29 +22196,6 @@ as $$ select exists (select from core.accounts a where a.user_id = person) $$;
 comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
-
--- Whether the last payment to a partner failed: the reason of the bank and what it bars, null if it did not fail.
-create function private.payment_failed(partner uuid) returns json
-language sql stable
-as $$
-  select case when l.status = 'failed' and l.released_at is null
-              then json_build_object('reason', l.failed_reason, 'effect', l.failed_effect) end
-    from core.payout_lines l
-   where l.partner_id = payment_failed.partner and l.payee_id = payment_failed.partner and l.status <> 'cancelled'
-   order by l.arrival desc limit 1
-$$;
-
-create function private.partner_coming(partner uuid) returns numeric
-language sql stable security definer
-as $$
-  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
-                    where b.partner_id = partner and b.account_id is null), 0)
-       + coalesce((select sum(l.amount) from core.payout_lines l
-                    where l.partner_id = partner and l.account_id is null and l.status = 'pending'), 0)
-$$;
-comment on function private.partner_coming(uuid) is
-  'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
-  'what people own is in the people''s tenant.';
 
 -- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
 -- are charging sessions that wait for their charger, up to 1,001.
@@ -22196,19 +22247,23 @@ begin
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'accounts_price_per_ere_eur', private.last_price(partner.id),
-                               'iban_last4', partner.iban_last4),
+                               'iban_last4', partner.iban_last4,
+                               'iban_held_until', case when partner.iban_ciphertext is not null then
+                                   private.iso(private.iban_held_until(partner.iban_changed_at)) end),
     'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
-    'coming_eur', private.partner_coming(partner.id),
+    'coming_eur', case when many then last.coming_eur else private.partner_coming(partner.id) end,
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', case when many then last.needs
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
-      'payment_failed', private.payment_failed(partner.id),
+      'payment_failed', private.payment_back(partner.id, partner.id, partner.iban_last4,
+                                             partner.iban_changed_at) -> 'because',
       'clients', private.clients_in_need(),
       'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
                                             and not a.iban_checksum_ok limit 1001) a),
+      'paid_back', cardinality(private.accounts_paid_back(partner.id)),
       'mail_failed', (select count(*) from (select from core.signatories s where s.partner_id = partner.id
                                              and s.mail_failed_at is not null limit 1001) s),
       'invoices_need', private.why_no_invoice(partner),
@@ -22218,13 +22273,14 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, accounts, period, terms, '
   'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
-  'clients, and payouts as GET /partner/payouts. These and the '
-  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'clients, and payouts as GET /partner/payouts. These, coming_eur (private.partner_coming) and the customers of '
+  'attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before, has_factor} of the year, else of this month: won each '
-  '{customers, at_least}, has_factor whether an ERE factor is set. '
-  'terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
-  'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  '{customers, at_least}, has_factor whether an ERE factor is set. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
+  'is newest. paid_back is the number of private.accounts_paid_back. '
+  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
+  'CPO '
   'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
   'whom mail does not reach, up to 1,001.';
 
@@ -23322,21 +23378,6 @@ comment on function private.own_brand() is
   'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no '
   'longer. Definer, because a partner is another tenant.';
 
--- The last payment of a customer, if it did not arrive and they gave no other IBAN since: {amount_eur, iban_last4, day,
--- because}. because: account, holder or none, as core.payout_lines.failed_effect.
-create function private.payment_back(account core.accounts) returns json
-language sql stable
-as $$
-  select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
-                           'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
-    from (select * from core.payout_lines l
-           where l.partner_id = account.partner_id and l.payee_id = account.id and l.status <> 'cancelled'
-           order by l.arrival desc limit 1) l
-   where l.status = 'failed' and l.released_at is null
-     and (l.failed_effect <> 'account'
-          or l.iban_last4 = account.iban_last4 and account.iban_changed_at <= l.failed_at)
-$$;
-
 create function private.own_accounts() returns json
 language sql stable security definer
 as $$
@@ -23354,7 +23395,7 @@ as $$
            'iban_last4', a.iban_last4,
            'iban_held_until',
                case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
-           'payment_back', private.payment_back(a),
+           'payment_back', private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at),
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
              select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id
                  and l.id = p.line_id and l.status = 'pending'

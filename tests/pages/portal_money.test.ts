@@ -76,7 +76,7 @@ async function attention(browser: Browser = ask) {
   return [...list.matchAll(/<li><a href="([^"]*)"><span class="what"><strong>([^<]*)<(.*?)<\/li>/gs)].map(
     ([, href = "", said, rest = ""]) => ({
       said,
-      grave: rest.includes("ernstig"),
+      grave: rest.includes("houdt geld tegen"),
       href: href
         .replace("/pages/portal", "")
         .replaceAll("&amp;", "&")
@@ -100,26 +100,36 @@ describe("contract §3 what a CPO is paid, on its pages", () => {
     const { settlements } = (await world.get("/v1/settlements", token)).body;
     expect(settlements).toMatchObject([{ account_id: via.account_id, amount_eur: 10.65, status: "paid" }]);
     const [{ payment_reference }] = settlements;
+    const { reference } = await world.row(
+      "select private.payment_reference(private.line_id_of($1)) as reference",
+      payment_reference,
+    );
     const { text } = await ask(portal(world, "/payouts"));
     // 33.2694 ERE at € 0.40 are € 13.31, of which 20 % is the fee, and a quarter of that the partner's
     expect(words(text)).toMatch(/Betalingen aan u.*€ 11,31 € 0,66 € 0,00 € 10,65/);
     expect(text).toContain(`/payouts/settlements?lang=nl&amp;payment=${payment_reference}`);
-    for (const query of ["", `?payment=${payment_reference}`]) {
+    for (const query of ["", `?payment=${payment_reference}`, `?payment=${reference}`]) {
       const page = await ask(portal(world, `/payouts/settlements${query}`));
-      expect([page.status, heading(page.text)]).toEqual([200, "Betaald voor uw klanten"]);
+      expect([page.status, heading(page.text)]).toEqual([200, "Voor uw klanten"]);
       expect(words(page.text)).toMatch(/Vera Via KL-\S+ € 10,65/);
       expect(page.text).toContain(`/customers/${via.account_id}`);
-      expect(page.text).toContain(payment_reference);
+      expect(page.text).toContain(reference);
       const csv = (await ask(portal(world, `/payouts/settlements.csv${query}`))).text;
       expect(csv.split("\r\n")[1]).toContain(`"Vera Via";"${via.account.cpo_external_ref}";10,65;"Betaald"`);
     }
     const none = "0".repeat(32);
-    expect((await ask(portal(world, `/payouts/settlements?payment=${none}`))).text).toContain("nog niets betaald");
-    expect((await ask(portal(world, "/payouts/settlements?lang=en"))).text).toContain("Paid for your customers");
+    expect((await ask(portal(world, `/payouts/settlements?payment=${none}`))).text).toContain("Bij dit kenmerk");
+    expect((await ask(portal(world, "/payouts/settlements?lang=en"))).text).toContain("For your customers");
   });
 
   test("beside the invoices it says why what is invoiced is another amount", async () => {
-    expect((await ask(portal(world, "/payouts"))).text).toContain("Daarom verschillen de bedragen.");
+    const said = async () => (await ask(portal(world, "/payouts"))).text.includes("Daarom verschillen de bedragen.");
+    expect(await said(), "without an invoice").toBe(false);
+    await world.row(
+      "select private.issue_invoices(t, '2026-04-01', 'test') from core.partners t where id = $1",
+      world.partnerA.id,
+    );
+    expect(await said()).toBe(true);
   });
 
   test("attack: another partner reads nothing of it, whatever reference it names", async () => {
@@ -184,11 +194,11 @@ describe("§4.2 what needs attention of its accounts and clients leads to exactl
     await complete(wrong);
   });
 
-  test("who has not signed, and whose EAN is not validated", async () => {
+  test("who has not signed, and whose EAN is not of the address", async () => {
     const open = await newAccount("Evert Ean");
     await complete(open);
     await world.row(
-      "update core.connections set ean_validation_status = 'unverified' where id = $1 returning 1",
+      "update core.connections set ean_validation_status = 'mismatch' where id = $1 returning 1",
       open.connection_id,
     );
     expect(await follow(/handtekening/)).toMatchObject({
@@ -196,8 +206,8 @@ describe("§4.2 what needs attention of its accounts and clients leads to exactl
       grave: false,
       names: ["Nora Nieuw"],
     });
-    expect(await follow(/gevalideerd/)).toMatchObject({ href: "/customers?needs=ean", names: ["Evert Ean"] });
-    expect((await ask(portal(world, `/customers/${open.account_id}`))).text).toContain("nog niet te controleren");
+    expect(await follow(/\(EAN\)/)).toMatchObject({ href: "/customers?needs=ean", names: ["Evert Ean"] });
+    expect((await ask(portal(world, `/customers/${open.account_id}`))).text).toContain("hoort niet bij dit adres");
   });
 
   test("webhooks of a client that fail or are off, and sessions that wait for a charger, on the client's page", async () => {
@@ -241,7 +251,7 @@ describe("§4.2 what needs attention of its accounts and clients leads to exactl
   test("the last payment to the partner that failed, and what to do by what the bank said", async () => {
     const failed = (reason: string, effect: string) =>
       world.row(
-        "update core.payout_lines set status = 'failed', paid_at = null, failed_at = private.now(), failed_reason = $2, failed_effect = $3 where payee_id = $1 returning 1",
+        "update core.payout_lines set status = 'failed', paid_at = null, failed_at = private.now(), iban_last4 = '4300', failed_reason = $2, failed_effect = $3 where payee_id = $1 returning 1",
         world.partnerA.id,
         reason,
         effect,

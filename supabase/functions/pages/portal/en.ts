@@ -66,17 +66,22 @@ export const en: PortalWords = {
       disabled: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} off`,
       failing: (count, one) => `${count} ${one ? "webhook is" : "webhooks are"} failing`,
       invoices: "We still need details from you for your invoices",
-      grave: "serious",
-      payment_failed: "Our last payment to you failed. Check your account number",
-      payment_again: "Our last payment to you failed. We pay the amount again with the next payout",
+      holds: "holds money back",
+      payment_back: {
+        account: "Our last payment to you failed. Check your account number",
+        holder: "Our last payment to you failed. Mail us",
+        none: "Our last payment to you failed. We pay the amount again with the next payout",
+      },
       iban_wrong: (count, one) =>
         `${count} ${one ? "customer has an account number that is wrong. We cannot pay it" : "customers have an account number that is wrong. We cannot pay them"}`,
+      paid_back: (count, one) =>
+        `The bank could not make our payment to ${count} ${one ? "customer" : "customers"}. Give another account number`,
       months_rejected: (count, one) =>
         `A month of ${count} ${one ? "customer" : "customers"} from your software was rejected. Deliver it again`,
       unsigned: (count, one) =>
         `The mandate of ${count} ${one ? "customer" : "customers"} from your software waits for a signature`,
       account_ean: (count, one) =>
-        `The connection (EAN) of ${count} ${one ? "customer" : "customers"} from your software is not validated`,
+        `The connection (EAN) of ${count} ${one ? "customer" : "customers"} from your software is wrong`,
       of_client: (client, what) => `${client}: ${what}`,
       parked: (count, one) =>
         `${count} ${one ? "charging session waits" : "charging sessions wait"} for a charger that we do not know`,

@@ -68,10 +68,12 @@ const Attention = z.object({
     z.object({ id: z.string(), name: z.string(), failing: z.number(), disabled: z.number(), parked: z.number() }),
   ),
   account_missing: z.boolean(),
-  /** Why the last payment to the partner failed; null where it did not. */
-  payment_failed: z.object({ reason: z.string(), effect: z.enum(["account", "holder", "none"]) }).nullable(),
+  /** Why the last payment to the partner did not arrive, as private.payment_back; null where it did. */
+  payment_failed: z.enum(["account", "holder", "none"]).nullable(),
   /** Accounts of its CPO clients whose IBAN has wrong check digits; up to 1,001. */
   iban_wrong: z.number(),
+  /** Those whose last payment the bank sent back because of their IBAN; up to 1,001. */
+  paid_back: z.number(),
   /** Accounts of its CPO clients whom mail does not reach; up to 1,001. */
   mail_failed: z.number(),
   invoices_need: InvoicesNeed,
@@ -100,11 +102,13 @@ const Start = z.object({
     /** The same of what the accounts of its CPO clients sold. */
     accounts_price_per_ere_eur: z.number().nullable(),
     iban_last4: z.string().nullable(),
+    /** Until when nothing is paid to a new account number. */
+    iban_held_until: z.string().nullable(),
   }),
   /** Null as long as figures is. */
   payouts: z.array(Payout).nullable(),
-  /** What it is owed, VAT included and debts taken off, with what is on its way to the bank. */
-  coming_eur: z.number(),
+  /** What it is owed, VAT included and debts taken off, with what is on its way to the bank. Null as long as figures is. */
+  coming_eur: z.number().nullable(),
   attention: Attention,
 });
 export type Start = z.output<typeof Start>;
@@ -206,7 +210,9 @@ const OneClient = z.object({
       created_at: z.string(),
       checklist: checklist(),
       ere_eligible: z.boolean(),
-      latest: z.object({ period: z.string(), total_kwh: z.number() }).nullable(),
+      /** False where its check digits are wrong, or the bank sent our last payment back because of it. */
+      iban_fits: z.boolean(),
+      latest: z.object({ period: z.string(), total_kwh: z.number(), rejected: z.boolean() }).nullable(),
     }),
   ),
   /** The last account of the page where there are more. */

@@ -73,18 +73,22 @@ export const nl = {
       disabled: (count: string, one: boolean) => `${count} ${one ? "webhook staat" : "webhooks staan"} uit`,
       failing: (count: string, one: boolean) => `${count} ${one ? "webhook geeft" : "webhooks geven"} fouten`,
       invoices: "Voor uw facturen hebben wij nog gegevens van u nodig",
-      grave: "ernstig",
-      payment_failed: "Onze laatste betaling aan u is mislukt. Controleer uw rekeningnummer",
-      payment_again:
-        "Onze laatste betaling aan u is mislukt. Wij betalen het bedrag opnieuw, bij de volgende uitbetaling",
+      holds: "houdt geld tegen",
+      payment_back: {
+        account: "Onze laatste betaling aan u is mislukt. Controleer uw rekeningnummer",
+        holder: "Onze laatste betaling aan u is mislukt. Mail ons",
+        none: "Onze laatste betaling aan u is mislukt. Wij betalen het bedrag opnieuw, bij de volgende uitbetaling",
+      },
       iban_wrong: (count: string, one: boolean) =>
         `Van ${count} ${one ? "klant klopt het rekeningnummer niet. Die kan" : "klanten klopt het rekeningnummer niet. Die kunnen"} wij niet betalen`,
+      paid_back: (count: string, one: boolean) =>
+        `Bij ${count} ${one ? "klant" : "klanten"} kon de bank onze betaling niet doen. Geef een ander rekeningnummer`,
       months_rejected: (count: string, one: boolean) =>
         `Van ${count} ${one ? "klant" : "klanten"} uit uw software is een maand afgewezen. Lever die opnieuw`,
       unsigned: (count: string, one: boolean) =>
         `Bij ${count} ${one ? "klant" : "klanten"} uit uw software wacht de machtiging op een handtekening`,
       account_ean: (count: string, one: boolean) =>
-        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software is de aansluiting (EAN) niet gevalideerd`,
+        `Bij ${count} ${one ? "klant" : "klanten"} uit uw software klopt de aansluiting (EAN) niet`,
       /** Of an API client, by its name. */
       of_client: (client: string, what: string) => `${client}: ${what}`,
       parked: (count: string, one: boolean) =>

@@ -160,12 +160,14 @@ function shareOf({ terms }: Start, brought: number, accounts: number): number | 
 }
 
 /** What is paid next, when, and to which account. */
-function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_last4 } }: Start) {
+function nextPayout(frame: PortalFrame, { payouts, coming_eur, terms: { iban_last4, iban_held_until } }: Start) {
   const { start: words, payouts: paid } = WORDS[frame.locale];
   const open = (payouts ?? []).filter(
     ({ status }) => status === "pending" || status === "approved" || status === "failed",
   );
-  const to = iban_last4 ? words.next.to(iban_last4) : paid.no_account;
+  const account = iban_last4 ? words.next.to(iban_last4) : paid.no_account;
+  const to = iban_held_until ? `${account} ${paid.held(longMoment(iban_held_until, frame.words))}` : account;
+  if (coming_eur === null) return { name: words.next.title, value: words.period.unknown };
   if (coming_eur <= 0) return { name: words.next.title, value: words.next.none, small: words.next.none_why };
   const [status] = ["failed", "approved", "pending"].filter((each) => open.some((one) => one.status === each));
   return {
@@ -264,7 +266,7 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
   const count = (value: number) => inNumbers(frame, value);
   // the accounts of its clients are in the list too, and counted on their own
   const brought = has_accounts ? { by: "brought" } : {};
-  const grave = chip("stopped", words.attention.grave);
+  const holds = chip("stopped", words.attention.holds);
   const counted = (
     value: number,
     text: (count: string, one: boolean) => string,
@@ -278,22 +280,27 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
   };
   const lines: { text: string; href: string; chip?: Html }[] = [
     // what keeps money back stands first
+    ...(attention.account_missing
+      ? [{ text: words.attention.no_account, href: frame.to("/settings/account"), chip: holds }]
+      : []),
+    ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company"), chip: holds }] : []),
     ...(payment_failed
       ? [
           {
-            text: payment_failed.effect === "none" ? words.attention.payment_again : words.attention.payment_failed,
-            href: frame.to(payment_failed.effect === "none" ? "/payouts" : "/settings/account"),
-            chip: grave,
+            text: words.attention.payment_back[payment_failed],
+            href: frame.to(payment_failed === "account" ? "/settings/account" : "/payouts"),
+            chip: holds,
           },
         ]
       : []),
-    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/customers", { needs: "iban" }, { chip: grave }),
+    ...counted(attention.iban_wrong, words.attention.iban_wrong, "/customers", { needs: "iban" }, { chip: holds }),
+    ...counted(attention.paid_back, words.attention.paid_back, "/customers", { needs: "payment" }, { chip: holds }),
     ...counted(
       customers?.months_rejected.customers ?? 0,
       words.attention.months_rejected,
       "/customers",
       { needs: "months" },
-      { at_least: customers?.months_rejected.at_least ?? false, chip: grave },
+      { at_least: customers?.months_rejected.at_least ?? false, chip: holds },
     ),
     ...counted(drafts.conflict, words.attention.conflict, "/drafts", { needs: "conflict" }),
     ...counted(drafts.mail, words.attention.draft_mail, "/drafts", { needs: "mail" }),
@@ -326,8 +333,6 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
     ...counted(customers?.unsigned ?? 0, words.attention.unsigned, "/customers", { needs: "signature" }),
     ...counted(customers?.ean ?? 0, words.attention.account_ean, "/customers", { needs: "ean" }),
     ...counted(attention.mail_failed, words.attention.account_mail, "/customers", { by: "api", mail: "failed" }),
-    ...(attention.account_missing ? [{ text: words.attention.no_account, href: frame.to("/settings/account") }] : []),
-    ...(invoices_need ? [{ text: words.attention.invoices, href: frame.to("/settings/company") }] : []),
     ...(attention.cap_left <= attention.cap / 10
       ? [{ text: words.attention.cap(count(attention.cap_left), count(attention.cap)), href: frame.to("/import") }]
       : []),

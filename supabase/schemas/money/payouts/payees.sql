@@ -169,3 +169,17 @@ begin
                  and l.failed_effect in ('account', 'holder') and l.released_at is null) l) f on true
    where o.amount <> 0;
 end $$;
+
+-- The last payment to a payee, an account or a partner, if it did not arrive and they gave no other IBAN since:
+-- {amount_eur, iban_last4, day, because}. because: account, holder or none, as core.payout_lines.failed_effect.
+create function private.payment_back(partner uuid, payee uuid, last4 text, changed_at timestamptz) returns json
+language sql stable
+as $$
+  select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
+                           'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
+    from (select * from core.payout_lines l
+           where l.partner_id = payment_back.partner and l.payee_id = payee and l.status <> 'cancelled'
+           order by l.arrival desc limit 1) l
+   where l.status = 'failed' and l.released_at is null
+     and (l.failed_effect <> 'account' or l.iban_last4 = last4 and changed_at <= l.failed_at)
+$$;

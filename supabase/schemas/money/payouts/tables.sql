@@ -121,6 +121,9 @@ comment on column core.payout_lines.released_at is
 create index payout_lines_payee on core.payout_lines (partner_id, payee_id, arrival desc);
 -- serves: the payment that a customer names
 create index payout_lines_reference on core.payout_lines (private.payment_reference(id));
+-- serves: the accounts whose payment the bank sent back
+create index payout_lines_barred on core.payout_lines (partner_id, account_id)
+  where failed_effect = 'account' and released_at is null;
 -- serves: the lines of a batch
 create index payout_lines_batch on core.payout_lines (batch_id);
 -- serves: deleting an account

@@ -31,6 +31,8 @@ declare
   looks_for constant jsonb   := coalesce(query -> 'for', '{}');
   is_active constant boolean := (looks_for ->> 'is_active')::boolean;
   words     constant tsquery := private.search_query(looks_for ->> 'text');
+  paid_back constant uuid[]  := case when looks_for ->> 'needs' = 'payment'
+                                     then private.accounts_paid_back(partner.id) end;
   after core.attributions;
   until core.attributions;
 begin
@@ -111,9 +113,11 @@ begin
                                           when 'without_mid' then k.charger_count > 0 and k.mid_eligible is not true
                                               else true end
          and (looks_for ->> 'needs' is null or k.source = 'cpo_api' and case looks_for ->> 'needs'
-                when 'signature' then k.mandate_status in ('pending', 'expired')
-                when 'ean' then k.mandate_status is not null and not private.is_validated(k.ean_validation_status)
+                when 'signature' then k.mandate_status = 'pending'
+                when 'ean' then k.mandate_status is not null
+                    and k.ean_validation_status in ('mismatch', 'not_found')
                 when 'iban' then not k.iban_checksum_ok
+                when 'payment' then k.user_id = any (paid_back)
                 when 'months' then exists (
                   select from core.connections n
                     join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id

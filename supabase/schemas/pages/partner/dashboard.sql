@@ -135,22 +135,38 @@ begin
       or exists (select from core.accounts a where a.partner_id = has_many.partner order by a.id offset 1000);
 end $$;
 
+create function private.partner_coming(partner uuid) returns numeric
+language sql stable security definer
+as $$
+  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
+                    where b.partner_id = partner and b.account_id is null), 0)
+       -- account by account: payable_balances looks for each owner in every tenant
+       + coalesce((select sum(private.balance(a.partner_id, 'EUR', 'customer', a.id)) from core.accounts a
+                    where a.partner_id = partner and a.payout_handler <> 'service_pays_customer'), 0)
+       + coalesce((select sum(l.amount) from core.payout_lines l
+                    where l.partner_id = partner and l.payee_id = partner and l.status = 'pending'), 0)
+$$;
+comment on function private.partner_coming(uuid) is
+  'What a partner is owed, VAT included and debts taken off, for its share and for customers that it settles with '
+  'itself, with what is on its way to the bank. Definer, because what people own is in the people''s tenant.';
+
 -- Counts all that is kept of a partner that has many: what GET /partner/dashboard and GET /partner/payouts answer, the
--- same figures of the accounts of its clients, and what its newest customers need. What fails is null, and its SQLSTATE
--- the error.
+-- same figures of the accounts of its clients, what its newest customers need, and what it is owed. What fails is
+-- null, and its SQLSTATE the error.
 create function private.count_partner(partner core.partners, out figures json, out accounts json, out payouts json,
-                                      out needs json, out error text)
+                                      out needs json, out coming_eur numeric, out error text)
 language plpgsql stable
 as $$
 begin
   -- the quick ones first: where time runs out, only the rest is missing
-  for part in 1..4 loop
+  for part in 1..5 loop
     begin
       case part
         when 1 then needs := private.customers_in_need(partner, true, null);
         when 2 then payouts := private.partner_payouts(partner.id);
-        when 3 then figures := private.count_dashboard(partner.id);
-        when 4 then accounts := private.count_dashboard(partner.id, true);
+        when 3 then coming_eur := private.partner_coming(partner.id);
+        when 4 then figures := private.count_dashboard(partner.id);
+        when 5 then accounts := private.count_dashboard(partner.id, true);
       end case;
     exception
       when query_canceled then error := sqlstate; return;
@@ -172,12 +188,13 @@ begin
   end if;
   select * into last from core.dashboards d where d.partner_id = partner.id;
   if last.partner_id is null and private.try_lock('dashboard', partner.id::text) then  -- one first reader counts
-    select c.figures, c.accounts, c.payouts, c.needs, c.error
-      into last.figures, last.accounts, last.payouts, last.needs, failed from private.count_partner(partner) c;
+    select c.figures, c.accounts, c.payouts, c.needs, c.coming_eur, c.error
+      into last.figures, last.accounts, last.payouts, last.needs, last.coming_eur, failed
+      from private.count_partner(partner) c;
     perform private.kick() where failed is not null;  -- the worker counts
-    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs)
+    insert into core.dashboards (partner_id, as_of, figures, accounts, payouts, needs, coming_eur)
       values (partner.id, case when failed is null then private.now() else '-infinity' end, last.figures,
-              last.accounts, last.payouts, last.needs)
+              last.accounts, last.payouts, last.needs, last.coming_eur)
     on conflict do nothing;
   elsif last.as_of < fresh and (last.asked_at is null or last.asked_at < fresh) then
     -- one reader of many asks, and none waits for it
@@ -230,7 +247,8 @@ begin
          figures   = coalesce(counted.figures, d.figures),
          accounts  = coalesce(counted.accounts, d.accounts),
          payouts   = coalesce(counted.payouts, d.payouts),
-         needs     = coalesce(counted.needs, d.needs)
+         needs     = coalesce(counted.needs, d.needs),
+         coming_eur = coalesce(counted.coming_eur, d.coming_eur)
    where d.partner_id = recount_dashboard.partner_id;
 exception when query_canceled or others then
   error := sqlstate;

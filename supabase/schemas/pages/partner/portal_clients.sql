@@ -68,8 +68,10 @@ declare
   size   constant int := (query ->> 'limit')::int;
   client core.oauth_clients;
   last   core.accounts;
+  paid_back uuid[];
 begin
   perform private.act_as(caller, 'partner');
+  paid_back := private.accounts_paid_back(private.partner_id());
   select * into client from private.cpo_clients() c where c.id = private.as_uuid(query ->> 'id');
   perform private.refuse_if('client_not_found', not found);
   select * into last from core.accounts a
@@ -96,12 +98,14 @@ begin
                  'account_id', p.id, 'reference', p.cpo_external_ref,
                  'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
+                 'iban_fits', p.iban_checksum_ok is not false and p.id <> all (paid_back),
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
          cross join lateral (
            select (
-             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh))
+             select json_build_object('period', to_char(d.period, 'YYYY-MM'), 'total_kwh', sum(d.total_kwh),
+                                       'rejected', bool_or(d.status = 'rejected'))
                from core.connections c
                join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
               where c.partner_id = p.partner_id and c.account_id = p.id
@@ -113,8 +117,9 @@ end $$;
 comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
   'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
-  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, latest: '
-  '{period, total_kwh} | null}]. Send after for the next page; null at the end.';
+  'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, '
+  'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong or in '
+  'private.accounts_paid_back. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer

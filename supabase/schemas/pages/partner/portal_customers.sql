@@ -72,6 +72,7 @@ begin
     when looks_for ->> 'needs' = 'iban' then array(
       select a.id from core.accounts a
        where a.partner_id = customer_candidates.partner and not a.iban_checksum_ok limit most + 1)
+    when looks_for ->> 'needs' = 'payment' then private.accounts_paid_back(customer_candidates.partner)
     when looks_for ->> 'needs' = 'months' then (
       select r.accounts from private.accounts_rejected(customer_candidates.partner) r where r.whole)
     when looks_for ->> 'mail' = 'failed' then array(
@@ -175,9 +176,11 @@ comment on function api.read_portal_customers(jsonb, jsonb) is
   'after the customer after, among private.customers_examined() of them; searched_all: there are no others. Send '
   'more_after as after for the next page; null is the end. A page may have fewer than its limit before that.';
 
--- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is paid
--- and whether the IBAN can be right, its position as GET /v1/ere-positions has it, and the newest 24 months with the
--- request or file that brought them; of several connections with the end of the EAN. Null for anybody else.
+-- What a partner sees of an account of its client besides the customer: its gates, its active connections, who is
+-- paid, whether the IBAN can be right, whether the bank sent our last payment back because of it (paid_back), whether
+-- any payment to the partner is there (has_payments), its position as GET /v1/ere-positions has it, and the newest 24
+-- months with the request or file that brought them; of several connections with the end of the EAN. Null for anybody
+-- else.
 create function private.portal_account(partner uuid, account uuid) returns json
 language plpgsql stable
 as $$
@@ -198,6 +201,12 @@ begin
            'payout_handler', g.payout_handler,
            'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
                                  where a.partner_id = g.partner_id and a.id = g.account_id),
+           'paid_back', g.payout_handler = 'service_pays_customer' and (
+             select private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+               from core.accounts a where a.partner_id = g.partner_id and a.id = g.account_id) is true,
+           'has_payments', exists (select from core.payout_lines l
+                                    where l.partner_id = portal_account.partner
+                                      and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
            'total_kwh', p.answer -> 'total_kwh_delivered', 'ere', p.answer -> 'ere',
            'months', (
              select coalesce(json_agg(json_build_object(

@@ -42,7 +42,9 @@ begin
       'settlements', (select coalesce(json_agg(json_build_object(
            'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
            'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
-           'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
+           'payment_reference', p.payment_reference,
+           'reference', private.payment_reference(private.line_id_of(p.payment_reference)),
+           'created_at', private.iso(p.created_at),
            'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
          from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
         where p.ordinality <= (query ->> 'limit')::int),
@@ -50,7 +52,8 @@ begin
 end $$;
 comment on function api.read_portal_settlements(jsonb, jsonb) is
   'A page of what GET /v1/settlements answers, of all clients of the partner: {limit, offset, payment_reference} to '
-  '{who, settlements, has_more}, each settlement with the name of the customer.';
+  '{who, settlements, has_more}, each settlement with the name of the customer, and the reference by which the bank '
+  'and the PDFs name the payment. A payment_reference may be that too.';
 
 create function api.read_portal_payouts(caller jsonb) returns json
 language plpgsql stable security definer

@@ -43,6 +43,22 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
+-- Accounts of a partner's clients whom the service pays, and whose last payment the bank sent back because of their
+-- IBAN, which nobody changed since; up to 1,001.
+create function private.accounts_paid_back(partner uuid) returns uuid[]
+language sql stable
+as $$
+  select array(
+    select a.id
+      from (select distinct l.account_id from core.payout_lines l
+             where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
+                 and l.released_at is null) l
+      join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
+     where a.client_id is not null and a.payout_handler = 'service_pays_customer'
+         and private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+     limit 1001)
+$$;
+
 create function private.customers_in_need(partner core.partners, disclosing boolean, key text) returns json
 language plpgsql stable security definer
 as $$
@@ -68,9 +84,9 @@ begin
            or n.is_account and exists (
            select from core.connections c where c.partner_id = partner.id and c.account_id = n.id
               and c.status = 'active' and c.registration_status = 'afgekeurd'))), '{}') as rejected,
-         count(*) filter (where c.mandate_status in ('pending', 'expired')) as unsigned,
+         count(*) filter (where c.mandate_status = 'pending') as unsigned,
          count(*) filter (where c.mandate_status is not null
-                          and not private.is_validated(c.ean_validation_status)) as ean,
+                          and c.ean_validation_status in ('mismatch', 'not_found')) as ean,
          count(*) filter (where n.is_disclosed and not n.is_account and exists (
            select from core.accounts b
              join core.signatories s on s.partner_id = b.partner_id and s.account_id = b.id
@@ -104,7 +120,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
   'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
   'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
-  'only accounts: nobody signed, the EAN is not validated, the register rejected a month. Definer, because '
+  'only accounts: the mandate waits for a signature, the EAN is not of the '
+  'address or not in the register, the register rejected a month. Definer, because '
   'people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
@@ -124,29 +141,6 @@ as $$ select exists (select from core.accounts a where a.user_id = person) $$;
 comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
-
--- Whether the last payment to a partner failed: the reason of the bank and what it bars, null if it did not fail.
-create function private.payment_failed(partner uuid) returns json
-language sql stable
-as $$
-  select case when l.status = 'failed' and l.released_at is null
-              then json_build_object('reason', l.failed_reason, 'effect', l.failed_effect) end
-    from core.payout_lines l
-   where l.partner_id = payment_failed.partner and l.payee_id = payment_failed.partner and l.status <> 'cancelled'
-   order by l.arrival desc limit 1
-$$;
-
-create function private.partner_coming(partner uuid) returns numeric
-language sql stable security definer
-as $$
-  select coalesce((select sum(b.amount) from private.payable_balances(array[partner]) b
-                    where b.partner_id = partner and b.account_id is null), 0)
-       + coalesce((select sum(l.amount) from core.payout_lines l
-                    where l.partner_id = partner and l.account_id is null and l.status = 'pending'), 0)
-$$;
-comment on function private.partner_coming(uuid) is
-  'What a partner is owed, VAT included and debts taken off, with what is on its way to the bank. Definer, because '
-  'what people own is in the people''s tenant.';
 
 -- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
 -- are charging sessions that wait for their charger, up to 1,001.
@@ -198,19 +192,23 @@ begin
     'terms', json_build_object('fee_pct', partner.default_fee_pct, 'share_pct', partner.partner_share_pct,
                                'price_per_ere_eur', private.last_price(private.people_tenant()),
                                'accounts_price_per_ere_eur', private.last_price(partner.id),
-                               'iban_last4', partner.iban_last4),
+                               'iban_last4', partner.iban_last4,
+                               'iban_held_until', case when partner.iban_ciphertext is not null then
+                                   private.iso(private.iban_held_until(partner.iban_changed_at)) end),
     'payouts', case when many then last.payouts else private.partner_payouts(partner.id) end,
-    'coming_eur', private.partner_coming(partner.id),
+    'coming_eur', case when many then last.coming_eur else private.partner_coming(partner.id) end,
     'attention', json_build_object(
       'drafts', private.drafts_in_need(),
       'customers', case when many then last.needs
                         else private.customers_in_need(partner, private.is_partner_itself(), query ->> 'key') end,
       'webhooks', private.webhooks_counted(partner.id),
       'account_missing', partner.iban_ciphertext is null,
-      'payment_failed', private.payment_failed(partner.id),
+      'payment_failed', private.payment_back(partner.id, partner.id, partner.iban_last4,
+                                             partner.iban_changed_at) -> 'because',
       'clients', private.clients_in_need(),
       'iban_wrong', (select count(*) from (select from core.accounts a where a.partner_id = partner.id
                                             and not a.iban_checksum_ok limit 1001) a),
+      'paid_back', cardinality(private.accounts_paid_back(partner.id)),
       'mail_failed', (select count(*) from (select from core.signatories s where s.partner_id = partner.id
                                              and s.mail_failed_at is not null limit 1001) s),
       'invoices_need', private.why_no_invoice(partner),
@@ -220,12 +218,13 @@ end $$;
 comment on function api.show_portal_start(jsonb, jsonb) is
   'What the people who manage a partner see first: {key, year} to {who, own_pages, figures, accounts, period, terms, '
   'payouts, coming_eur, attention}, figures as GET /partner/dashboard, accounts the same of the accounts of its CPO '
-  'clients, and payouts as GET /partner/payouts. These and the '
-  'customers of attention are of one count where there are many, and null before the first. own_pages: they have an '
+  'clients, and payouts as GET /partner/payouts. These, coming_eur (private.partner_coming) and the customers of '
+  'attention are of one count where there are many, and null before the first. own_pages: they have an '
   'account of their own too. period is {won, won_before, has_factor} of the year, else of this month: won each '
-  '{customers, at_least}, has_factor whether an ERE factor is set. '
-  'terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
-  'account_missing, payment_failed, clients, iban_wrong, mail_failed, invoices_need, cap, cap_left} of what is newest. '
-  'payment_failed is private.payment_failed, clients private.clients_in_need. iban_wrong: the accounts of its CPO '
+  '{customers, at_least}, has_factor whether an ERE factor is set. terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
+  'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
+  'is newest. paid_back is the number of private.accounts_paid_back. '
+  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
+  'CPO '
   'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
   'whom mail does not reach, up to 1,001.';

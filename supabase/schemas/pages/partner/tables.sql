@@ -7,13 +7,14 @@ create table core.dashboards (
   accounts   json,
   payouts    json,
   needs      json,
+  coming_eur numeric,
   constraint dashboards_pkey primary key (partner_id),
   constraint dashboards_partner_id_fkey foreign key (partner_id) references core.partners (id)
 );
 comment on table core.dashboards is
   'The last count of each partner that private.has_many, since somebody first read it. The worker counts when a reader '
-  'asks, and every night. figures, accounts, payouts and needs are what private.count_partner counts: null '
-  'before the first count. as_of is -infinity until all four are counted. Sums, no personal data. Kept as '
+  'asks, and every night. figures, accounts, payouts, needs and coming_eur are what private.count_partner '
+  'counts: null before the first count. as_of is -infinity until all five are counted. Sums, no personal data. Kept as '
   'long as the partner.';
 comment on column core.dashboards.failed_at is
   'When the last count failed; null if it did not. It is tried again after ten minutes, so that others have their '

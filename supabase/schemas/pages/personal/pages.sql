@@ -25,21 +25,6 @@ comment on function private.own_brand() is
   'The partner that brought this transaction''s person: {partner_id, name, source, since}; null if nobody did, or no '
   'longer. Definer, because a partner is another tenant.';
 
--- The last payment of a customer, if it did not arrive and they gave no other IBAN since: {amount_eur, iban_last4, day,
--- because}. because: account, holder or none, as core.payout_lines.failed_effect.
-create function private.payment_back(account core.accounts) returns json
-language sql stable
-as $$
-  select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
-                           'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
-    from (select * from core.payout_lines l
-           where l.partner_id = account.partner_id and l.payee_id = account.id and l.status <> 'cancelled'
-           order by l.arrival desc limit 1) l
-   where l.status = 'failed' and l.released_at is null
-     and (l.failed_effect <> 'account'
-          or l.iban_last4 = account.iban_last4 and account.iban_changed_at <= l.failed_at)
-$$;
-
 create function private.own_accounts() returns json
 language sql stable security definer
 as $$
@@ -57,7 +42,7 @@ as $$
            'iban_last4', a.iban_last4,
            'iban_held_until',
                case when a.iban_ciphertext is not null then private.iso(private.iban_held_until(a.iban_changed_at)) end,
-           'payment_back', private.payment_back(a),
+           'payment_back', private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at),
            'sent', private.balance(a.partner_id, 'EUR', 'customer', a.id) <= 0 and not exists (
              select from core.payout_parts p join core.payout_lines l on l.partner_id = p.partner_id
                  and l.id = p.line_id and l.status = 'pending'

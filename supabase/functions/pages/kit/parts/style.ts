@@ -97,6 +97,7 @@ dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(v
   .records tbody tr:hover { background: var(--ground); }
   :root:has(.records) { scroll-padding-top: 3.5rem; }
 }
+@media screen and (min-width: 75rem) { .records th:first-child { width: 28%; } .records .figure { width: auto; } }
 @media screen and (max-width: 63.99rem) {
   .records, .records tbody { display: block; }
   .records thead, .records td { display: none; }

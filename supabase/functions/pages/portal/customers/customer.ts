@@ -42,7 +42,10 @@ ${details([
 <h2${isDisclosed ? "" : html` class="first"`}>${words.stands}</h2>
 ${details([
   account
-    ? [conditions, html`${GATE_NAMES.map((gate) => gateOf(frame, gate, account.checklist[gate]))}`]
+    ? [
+        conditions,
+        html`${GATE_NAMES.map((gate) => gateOf(frame, gate, account.checklist[gate] && (gate !== "iban_present" || canBePaid(account))))}`,
+      ]
     : [list.mandate, customer.is_active ? chip("done", list.signed) : chip("stopped", list.not_signed)],
   [words.charger, chargerOf(frame, customer)],
   [words.ean, account && html`${account.connections.map((each) => eanOf(frame, each))}`],
@@ -89,6 +92,7 @@ function missing(frame: PortalFrame, customer: Customer, account: OneCustomer["a
   const rejected = account?.months.filter(({ status }) => status === "rejected").length ?? 0;
   const lines = [
     ...(account?.iban_checksum_ok === false ? [words.iban] : []),
+    ...(account?.paid_back ? [words.payment] : []),
     ...(rejected > 0 ? [words.months(inNumbers(frame, rejected), rejected === 1)] : []),
     // the partner's own software adds the rest
     ...(is_active || account ? [] : [words.mandate]),
@@ -105,6 +109,7 @@ const gateOf = (frame: PortalFrame, gate: Gate, holds: boolean): Html =>
   })}</small>`;
 
 type Account = NonNullable<OneCustomer["account"]>;
+const canBePaid = ({ iban_checksum_ok, paid_back }: Account) => iban_checksum_ok !== false && !paid_back;
 type Months = Account["months"];
 
 /** A connection, and what the check of its EAN said. */
@@ -115,7 +120,7 @@ function eanOf(frame: PortalFrame, { ean_code, ean_validation_status: status }: 
 }
 
 /** What a year yields and who is paid, as GET /v1/ere-positions says it. */
-function yieldOf(frame: PortalFrame, { ere, total_kwh, payout_handler, months }: Account): Html {
+function yieldOf(frame: PortalFrame, { ere, total_kwh, payout_handler, has_payments, months }: Account): Html {
   const { yields: words } = WORDS[frame.locale].customer;
   if (months.length === 0) return html``;
   const euro = (amount: number) => inEuro(amount, frame.locale);
@@ -138,7 +143,7 @@ ${
       ])
     : html`<p>${words.unknown(inNumbers(frame, total_kwh, 1))}</p>`
 }
-<p class="quiet">${viaCpo ? words.via_cpo : words.service_pays}${viaCpo ? html` <a class="link" href="${frame.to("/payouts")}#payments">${words.to_payments}</a>` : ""}</p>`;
+<p class="quiet">${viaCpo ? words.via_cpo : words.service_pays}${viaCpo && has_payments ? html` <a class="link" href="${frame.to("/payouts")}#payments">${words.to_payments}</a>` : ""}</p>`;
 }
 
 /** Each month with what brought it: a file by its name, which leads to it, a request by its id. */

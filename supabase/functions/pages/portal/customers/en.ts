@@ -35,9 +35,10 @@ export const customers: typeof customersNl = {
   need: "What is missing",
   needs: {
     signature: "Signature",
-    ean: "Validated EAN",
+    ean: "Correct EAN",
     months: "Rejected month to deliver again",
     iban: "Correct account number",
+    payment: "Account number that the bank can pay to",
   },
   registration: "Registration",
   registrations: {
@@ -99,6 +100,8 @@ export const customer: typeof customerNl = {
     charger: "There is no charger yet. The customer adds it on a page of their own.",
     mid: "The newest charger has no MID meter. Only what a MID meter measures earns ERE.",
     iban: "The account number is wrong: its check digits do not fit. So we cannot pay this customer. Have your software send the right number, by POST /v1/accounts with the same cpo_external_ref.",
+    payment:
+      "The bank could not make our last payment to this customer on the account number that we have. Have your software send another one, by POST /v1/accounts with the same cpo_external_ref. The customer can change it on their own pages too.",
     months: (count, one) =>
       `The register rejected ${one ? "a month" : `${count} months`}. Check the kWh, and deliver ${one ? "it" : "them"} again. Then we book ${one ? "it" : "them"} once more.`,
     rejected: "The registration was rejected. We mailed the customer what is needed.",
@@ -154,7 +157,7 @@ export const customer: typeof customerNl = {
     fee: (fee) => `after a fee of ${fee}`,
     fee_varies: "after the fee of each month",
     service_pays: "We pay this customer ourselves.",
-    via_cpo: "You settle with this customer yourself: we pay this amount to you.",
+    via_cpo: "You settle with this customer yourself. We pay you what was sold for this customer, after the fee.",
     to_payments: "To the payments",
   },
   code: "Customer code",

@@ -77,7 +77,7 @@ function filters(frame: PortalFrame, asked: CustomerQuery, { kinds }: Customers,
     { id: "source", label: words.source, options: named(SOURCES, words.sources) },
     { id: "month", label: words.month, options: monthsOf(frame, asked.month, now) },
   ];
-  if (kinds.api) choices.push({ id: "needs", label: words.need, options: named(NEEDS, words.needs) });
+  if (asked.needs || kinds.api) choices.push({ id: "needs", label: words.need, options: named(NEEDS, words.needs) });
   // a choice only where there are both
   if (asked.by || (kinds.brought && kinds.api))
     choices.push({ id: "by", label: words.origin, options: named(BY, words.by) });

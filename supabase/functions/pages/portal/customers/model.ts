@@ -50,6 +50,10 @@ const OneCustomer = z.object({
       payout_handler: PayoutHandler,
       /** Null without an IBAN. */
       iban_checksum_ok: z.boolean().nullable(),
+      /** Whether the bank sent our last payment back because of the IBAN, which nobody changed since. */
+      paid_back: z.boolean(),
+      /** Whether there is any payment to the partner. */
+      has_payments: z.boolean(),
       /** As GET /v1/ere-positions answers them; ere is null until the figures of a year are published. */
       total_kwh: z.number(),
       ere: Ere.nullable(),

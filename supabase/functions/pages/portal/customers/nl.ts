@@ -29,9 +29,10 @@ export const customers = {
   need: "Wat ontbreekt",
   needs: {
     signature: "Handtekening",
-    ean: "Gevalideerde EAN",
+    ean: "Kloppende EAN",
     months: "Afgewezen maand opnieuw leveren",
     iban: "Kloppend rekeningnummer",
+    payment: "Rekeningnummer waarop de bank kan betalen",
   },
   registration: "Registratie",
   registrations: {
@@ -92,6 +93,8 @@ export const customer = {
     charger: "Er is nog geen laadpaal. De klant voegt die toe op de eigen pagina.",
     mid: "De nieuwste laadpaal heeft geen MID-meter. Alleen wat een MID-meter telt, levert ERE op.",
     iban: "Het rekeningnummer klopt niet: de controlecijfers zijn fout. Daarom kunnen wij deze klant niet betalen. Laat uw software het juiste nummer sturen, met POST /v1/accounts en dezelfde cpo_external_ref.",
+    payment:
+      "De bank kon onze laatste betaling aan deze klant niet doen op het rekeningnummer dat wij hebben. Laat uw software een ander nummer sturen, met POST /v1/accounts en dezelfde cpo_external_ref. De klant kan het ook op de eigen pagina's wijzigen.",
     months: (count: string, one: boolean) =>
       `${one ? "Een maand is" : `${count} maanden zijn`} afgewezen door het register. Controleer de kWh, en lever ${one ? "de maand" : "die maanden"} opnieuw. Dan boeken wij ${one ? "die" : "ze"} nog een keer.`,
     rejected: "De registratie is afgekeurd. De klant kreeg daarover een e-⁠mail met wat er nodig is.",
@@ -148,7 +151,7 @@ export const customer = {
     fee: (fee: string) => `na ${fee} kosten`,
     fee_varies: "na de kosten van elke maand",
     service_pays: "Wij betalen deze klant zelf.",
-    via_cpo: "U rekent zelf af met deze klant: wij betalen dit bedrag aan u.",
+    via_cpo: "U rekent zelf af met deze klant. Wij betalen u wat voor deze klant is verkocht, na de kosten.",
     to_payments: "Naar de betalingen",
   },
   code: "Klantcode",

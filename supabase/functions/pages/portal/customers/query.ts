@@ -31,7 +31,7 @@ export const REGISTRATIONS = ["concept", "ingediend", "goedgekeurd", "afgekeurd"
 export const ACTIVE = ["yes", "no"] as const;
 export const BY = ["brought", "api"] as const;
 export const MAIL = ["failed"] as const;
-export const NEEDS = ["signature", "ean", "months", "iban"] as const;
+export const NEEDS = ["signature", "ean", "months", "iban", "payment"] as const;
 
 export function askedOf({ c }: PortalRequest): CustomerQuery {
   const one = <Of extends string>(name: string, of: readonly Of[]) => of.find((each) => each === c.req.query(name));
@@ -54,7 +54,7 @@ export function askedOf({ c }: PortalRequest): CustomerQuery {
 export const lookedFor = ({ q, active, month, ...rest }: CustomerQuery) => ({
   ...rest,
   // only who was brought has a source, and only accounts of a client are judged for what they need
-  ...(rest.source ? { by: "brought" } : rest.needs ? { by: "api" } : {}),
+  by: rest.by ?? (rest.source ? "brought" : rest.needs ? "api" : undefined),
   text: q,
   is_active: active && active === "yes",
   month: month && `${month}-01`,

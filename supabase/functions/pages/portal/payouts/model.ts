@@ -30,6 +30,8 @@ const Settlement = z.object({
   amount_eur: z.number(),
   status: PaymentStatus,
   payment_reference: z.string(),
+  /** The ten characters by which the bank and the PDFs name the payment. */
+  reference: z.string(),
   created_at: z.string(),
   paid_at: z.string().nullable(),
 });

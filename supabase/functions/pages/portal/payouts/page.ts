@@ -34,7 +34,7 @@ ${
     : html`${invoiceRows(frame, invoices)}
 <p class="quiet">${words.invoices_are(invoices.length)}</p>`
 }
-${payments.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}</section>
+${payments.length === 0 || invoices.length === 0 ? "" : html`<p>${words.payments.differ}</p>`}</section>
 <section><h2>${words.how}</h2>
 <p>${words.share(percent(frame, fee_pct), percent(frame, share_pct))}</p>
 <p>${words.example(percent(frame, (fee_pct * share_pct) / 100), inEuro((fee_pct * share_pct) / 100, frame.locale))}</p>
@@ -123,7 +123,7 @@ ${table(
   ]),
   { blocks: true },
 )}
-<p class="save"><a class="link" href="${frame.to("/payouts/settlements")}">${words.by_customer}</a></p>`;
+${payments.every(({ customers_eur }) => customers_eur === 0) ? "" : html`<p class="save"><a class="link" href="${frame.to("/payouts/settlements")}">${words.by_customer}</a></p>`}`;
 }
 
 /** What the quarters come to; a customer is in several of them, so they are not added up. */

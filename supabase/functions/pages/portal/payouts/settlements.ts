@@ -8,7 +8,7 @@ import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
-import { table } from "../../kit/signed_in_views.ts";
+import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { STATES } from "../../kit/states.ts";
 import { portalPage } from "../frame.ts";
 import { rangeOf, waysOn } from "../paging.ts";
@@ -20,8 +20,8 @@ import type { Settlement, Settlements } from "./model.ts";
 const PAGE = 50;
 const STRETCH = 1000;
 
-/** The payment that the address names; undefined for all. */
-const paymentIn = ({ c }: PortalRequest) => /^[0-9a-f]{32}$/.exec(c.req.query("payment") ?? "")?.[0];
+/** The payment that the address names, by its payment_reference or its ten characters; undefined for all. */
+const paymentIn = ({ c }: PortalRequest) => /^([0-9a-f]{32}|[0-9A-Z]{10})$/i.exec(c.req.query("payment") ?? "")?.[0];
 
 /** What GET /v1/settlements answers, of all clients. */
 export const showSettlements = signedIn(async (request) => {
@@ -65,6 +65,7 @@ const columnsOf = ({ settlements: words, status, paid_on }: Words): Cell[] => [
   words.payment,
   "account_id",
   "settlement_id",
+  "payment_reference",
 ];
 const rowOf = ({ statuses }: Words, each: Settlement): Cell[] => [
   each.name,
@@ -72,9 +73,10 @@ const rowOf = ({ statuses }: Words, each: Settlement): Cell[] => [
   { euro: each.amount_eur },
   statuses[each.status],
   dayOf(each.paid_at),
-  each.payment_reference,
+  each.reference,
   each.account_id,
   each.settlement_id,
+  each.payment_reference,
 ];
 
 function settlementsPage(
@@ -90,11 +92,11 @@ function settlementsPage(
     title: words.title,
     up: { href: frame.to("/payouts"), label: words.back },
     body: html`<p>${words.what}</p>
-${payment ? html`<p>${words.payment}: <code>${payment}</code>. <a class="link" href="${frame.to("/payouts/settlements")}">${words.all}</a></p>` : ""}
+${payment ? html`<p>${words.payment}: <code>${settlements[0]?.reference ?? payment}</code>. <a class="link" href="${frame.to("/payouts/settlements")}">${words.all}</a></p>` : ""}
 ${
   settlements.length === 0
-    ? empty("bank", words.none)
-    : html`<p class="quiet">${rangeOf(frame, from, settlements.length, has_more ? words.more : from + settlements.length)}</p>
+    ? empty("bank", from > 0 ? words.past_end : payment ? words.unknown : words.none)
+    : html`<p class="quiet">${rangeOf(frame, from, settlements.length, has_more ? WORDS[frame.locale].start.period.at_least(inNumbers(frame, from + settlements.length)) : from + settlements.length)}</p>
 ${table(
   words.title,
   [{ name: words.customer }, { name: words.amount }, { name: status, text: true }, { name: words.payment, text: true }],
@@ -102,7 +104,7 @@ ${table(
     html`<a class="link" href="${frame.to(`/customers/${each.account_id}`)}">${each.name ?? each.account_id}</a>${each.cpo_external_ref ? html`<small>${each.cpo_external_ref}</small>` : ""}`,
     inEuro(each.amount_eur, frame.locale),
     html`${chip(STATES.payment[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longMoment(each.paid_at, frame.words)}</small>` : ""}`,
-    html`<code>${each.payment_reference}</code>`,
+    html`<code>${each.reference}</code>`,
   ]),
   { blocks: true },
 )}

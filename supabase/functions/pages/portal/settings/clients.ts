@@ -173,9 +173,11 @@ function webhookOf(frame: PortalFrame, webhook: OneClient["webhooks"][number]): 
 
 function accountsTable(frame: PortalFrame, accounts: OneClient["accounts"]): Html {
   const words = WORDS[frame.locale].settings.clients;
-  const needs = ({ checklist, ere_eligible }: OneClient["accounts"][number]) =>
+  const needs = ({ checklist, ere_eligible, iban_fits }: OneClient["accounts"][number]) =>
     ere_eligible
-      ? words.eligible
+      ? iban_fits
+        ? words.eligible
+        : words.iban
       : html`${GATE_NAMES.map((gate) => html`<small>${checklist[gate] ? "✓" : "✗"} ${GATES[gate][frame.locale]}<span class="hidden">: ${checklist[gate] ? words.has : words.lacks}</span></small>`)}`;
   return table(
     words.table,
@@ -184,7 +186,7 @@ function accountsTable(frame: PortalFrame, accounts: OneClient["accounts"]): Htm
       html`<a class="link" href="${frame.to(`/customers/${each.account_id}`)}">${each.name ?? each.account_id}</a>${each.reference ? html`<small>${each.reference}</small>` : ""}`,
       needs(each),
       each.latest
-        ? html`${longMonth(`${each.latest.period}-01`, frame.words)}<small>${inNumbers(frame, each.latest.total_kwh, 1)} kWh</small>`
+        ? html`${longMonth(`${each.latest.period}-01`, frame.words)}<small>${inNumbers(frame, each.latest.total_kwh, 1)} kWh${each.latest.rejected ? html` · ${words.rejected}` : ""}</small>`
         : words.nothing,
     ]),
     { blocks: true },

@@ -175,7 +175,7 @@ export const settings: SettingsWords = {
     no_webhooks: "This client has no webhook.",
     parked: {
       title: "Charging sessions that wait for a charger",
-      what: "We know no charger of this name. Have your software give the name to a charger, by POST /v1/chargers or POST /v1/chargers:update. Then the sessions count. You see the most frequent names.",
+      what: "We know no charger of this name. Have your software give the name to a charger, by POST /v1/chargers or POST /v1/chargers:update. Then the sessions count. You see the most frequent names among the newest 10,000.",
       name: "Name of the charger",
       sessions: "Sessions",
     },
@@ -187,6 +187,8 @@ export const settings: SettingsWords = {
     latest: "Latest month",
     nothing: "no kWh yet",
     eligible: "everything is in order",
+    iban: "the account number is wrong",
+    rejected: "rejected",
     lacks: "missing",
     has: "in order",
     pages: "More customers",

@@ -174,7 +174,7 @@ export const settings = {
     no_webhooks: "Deze client heeft geen webhook.",
     parked: {
       title: "Laadbeurten die wachten op een laadpaal",
-      what: "Wij kennen geen laadpaal met deze naam. Laat uw software de naam aan een laadpaal geven, met POST /v1/chargers of POST /v1/chargers:update. Dan tellen de laadbeurten mee. U ziet de namen die het meest voorkomen.",
+      what: "Wij kennen geen laadpaal met deze naam. Laat uw software de naam aan een laadpaal geven, met POST /v1/chargers of POST /v1/chargers:update. Dan tellen de laadbeurten mee. U ziet de namen die het meest voorkomen onder de nieuwste 10.000.",
       name: "Naam van de laadpaal",
       sessions: "Laadbeurten",
     },
@@ -186,6 +186,8 @@ export const settings = {
     latest: "Laatste maand",
     nothing: "nog geen kWh",
     eligible: "alles geregeld",
+    iban: "het rekeningnummer klopt niet",
+    rejected: "afgewezen",
     lacks: "ontbreekt",
     has: "in orde",
     pages: "Meer klanten",
