@@ -442,7 +442,7 @@ test("parking, storing, listing and taking back sessions, and taking CDRs, besid
       `select private.retry_parked('${owner_id}', private.parked_by_name('${owner_id}', '{${ten.map((n) => `evse_uid:P${n}`)}}', 1000))`,
       1_500,
     ],
-    [`select api.withdraw_charging_sessions('${caller}', '${withdrawn}')`, 3_000],
+    [`select api.withdraw_charging_sessions('${caller}', '${withdrawn}')`, 3_800],
     [`select count(*) from private.store_sessions('${told(6000)}')`, 400],
     [`select count(*) from private.store_client_sessions('${owner_id}', '${named}')`, 2_500],
     [`select api.list_charging_sessions('${caller}', '${JSON.stringify({ limit: 100, after: null })}')`, 4_500],
