@@ -24,7 +24,7 @@ import {
   type Telling,
 } from "./sessions_worlds.ts";
 
-const WORLDS = Number(process.env.SESSION_WORLDS ?? 200);
+const WORLDS = Number(process.env.SESSION_WORLDS ?? 120);
 const SEED = Number(process.env.SESSION_SEED ?? Date.now() % 1_000_000_000);
 /** Worlds take 0.1 s each; what is left goes to shrinking one that fails. */
 const LIMIT = 120_000 + WORLDS * 500;
