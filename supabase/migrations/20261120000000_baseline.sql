@@ -220,7 +220,7 @@ as $$
 declare
   ignored text;
 begin
-  ignored := set_config('app.partner_id', coalesce(partner::text, ''), true);
+  perform private.set_tenant(partner);
   ignored := set_config('app.user_id', coalesce(person::text, ''), true);
   ignored := set_config('app.owner_id', coalesce(person::text, ''), true);
   ignored := set_config('app.sees_whole_tenant', '', true);
@@ -10404,11 +10404,6 @@ end $$;
 -- The gates of eligibility, computed here and nowhere else. packages/shared/src/values/gates.ts has the same list, and
 -- says what each means.
 
--- Whether the EAN register, or the operator, says that an EAN is of its address.
-create function private.is_validated(ean_status text) returns boolean
-language sql immutable
-return coalesce(ean_status in ('matched', 'manual'), false);
-
 -- Each gate in the order of the checklist. Besides eligibility it may be needed for a person's own submission, an
 -- approval or a booking.
 create function private.gates(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
@@ -10417,7 +10412,7 @@ language sql immutable
 begin atomic
   values ('mandate_signed',         coalesce(mandate_status = 'signed', false),
           '{submission,approval}'::text[]),
-         ('ean_validated',          private.is_validated(ean_status),                          '{approval,booking}'),
+         ('ean_validated',          coalesce(ean_status in ('matched', 'manual'), false),      '{approval,booking}'),
          ('mid_charger_registered', has_mid_charger,                                           '{approval,booking}'),
          ('iban_present',           has_iban,                                                  '{booking}');
 end;
@@ -20741,8 +20736,8 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
--- of the accounts of its clients.
+-- Compares the months of a partner's dashboard with the positions of its customers, in one snapshot. It compares the
+-- customers that the partner brought, and then the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$
@@ -20966,10 +20961,8 @@ declare
   size   constant int := (query ->> 'limit')::int;
   client core.oauth_clients;
   last   core.accounts;
-  paid_back uuid[];
 begin
   perform private.act_as(caller, 'partner');
-  paid_back := private.accounts_paid_back(private.partner_id());
   select * into client from private.cpo_clients() c where c.id = private.as_uuid(query ->> 'id');
   perform private.refuse_if('client_not_found', not found);
   select * into last from core.accounts a
@@ -20996,7 +20989,7 @@ begin
                  'account_id', p.id, 'reference', p.cpo_external_ref,
                  'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
-                 'iban_fits', p.iban_checksum_ok is not false and p.id <> all (paid_back),
+                 'iban_fits', p.iban_checksum_ok is not false and not private.is_paid_back(p.account),
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
@@ -21016,8 +21009,8 @@ comment on function api.read_portal_client(jsonb, jsonb) is
   'A CPO client and its accounts, newest first: {id, after, limit} to {who, signed_in_recently, client, webhooks, '
   'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
   'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, '
-  'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong or in '
-  'private.accounts_paid_back. Send after for the next page; null at the end.';
+  'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong, '
+  'and where private.is_paid_back. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21337,11 +21330,8 @@ begin
                from core.connections n
               where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
            'payout_handler', g.payout_handler,
-           'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
-                                 where a.partner_id = g.partner_id and a.id = g.account_id),
-           'paid_back', g.payout_handler = 'service_pays_customer' and (
-             select private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
-               from core.accounts a where a.partner_id = g.partner_id and a.id = g.account_id) is true,
+           'iban_checksum_ok', a.iban_checksum_ok,
+           'paid_back', private.is_paid_back(a),
            'has_payments', exists (select from core.payout_lines l
                                     where l.partner_id = portal_account.partner
                                       and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
@@ -21362,6 +21352,7 @@ begin
                left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id
               where d.place <= 24))
     from core.account_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
     join private.cpo_clients() c on c.id = g.client_id
     join private.positions(years) p on p.partner_id = portal_account.partner
         and p.account_id = portal_account.account
@@ -22098,8 +22089,17 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
--- Accounts of a partner's clients whom the service pays, and whose last payment the bank sent back because of their
--- IBAN, which nobody changed since; up to 1,001.
+-- Whether the service pays an account, and the bank sent the last payment back because of its IBAN, which nobody
+-- changed since.
+create function private.is_paid_back(account core.accounts) returns boolean
+language sql stable
+as $$
+  select account.payout_handler = 'service_pays_customer' and coalesce(
+    private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at)
+      ->> 'because' = 'account', false)
+$$;
+
+-- The accounts of a partner's clients that private.is_paid_back; up to 1,001.
 create function private.accounts_paid_back(partner uuid) returns uuid[]
 language sql stable
 as $$
@@ -22109,8 +22109,7 @@ as $$
              where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
                  and l.released_at is null) l
       join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
-     where a.client_id is not null and a.payout_handler = 'service_pays_customer'
-         and private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+     where a.client_id is not null and private.is_paid_back(a)
      limit 1001)
 $$;
 
@@ -22175,9 +22174,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
   'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
   'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
-  'only accounts: the mandate waits for a signature, the EAN is not of the '
-  'address or not in the register, the register rejected a month. Definer, because '
-  'people own what they have in the people''s tenant. It discloses counts.';
+  'only accounts: the mandate waits for a signature, the EAN is not of the address or not in the register, the '
+  'register rejected a month. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -22197,8 +22195,8 @@ comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
 
--- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
--- are charging sessions that wait for their charger, up to 1,001.
+-- The CPO clients of a partner that need something: [{id, name, failing, disabled, parked}]. failing and disabled
+-- count their webhooks. parked counts charging sessions that wait for their charger, up to 1,001.
 create function private.clients_in_need() returns json
 language sql stable
 as $$
@@ -22279,11 +22277,10 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   '{customers, at_least}, has_factor whether an ERE factor is set. '
   'terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
   'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
-  'is newest. paid_back is the number of private.accounts_paid_back. '
-  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
-  'CPO '
-  'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
-  'whom mail does not reach, up to 1,001.';
+  'is newest. paid_back is the number of private.accounts_paid_back. payment_failed is because of '
+  'private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its CPO clients that cannot be '
+  'paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them whom mail does not '
+  'reach, up to 1,001.';
 
 -- supabase/schemas/pages/partner/portal_uploads.sql
 
@@ -24458,10 +24455,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped: [{id}] of one that nobody told before, of
--- another the row of core.charging_sessions that it was. Of two that overlap at an EVSE the first to come stands, or
--- what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id, owner_id,
--- connection_id, month}], without connection where the charger's meter is not confirmed.
+-- Judges sessions that changed, and those that they overlap or overlapped. changed is an array: of a new session {id},
+-- of another the row of core.charging_sessions before the change. Of two that overlap at an EVSE the first to come
+-- stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
+-- owner_id, connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions

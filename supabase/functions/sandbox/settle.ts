@@ -49,9 +49,8 @@ export const settleQuarter = endpoint(
       "CPO accounts if one has them. The register rejects the months of `reject`, which you can then deliver again. " +
       "The payment of an account in `fail` comes back, because its bank account is closed: its IBAN gets no money " +
       "until there is another one. For an account that you settle with yourself, your own payment comes back without " +
-      "a reason; a call without `fail` pays it again. Both are for " +
-      "months and payments that this call settles: 409 `already_settled` names those that were settled before. `reset` " +
-      "undoes the settlement.",
+      "a reason; a call without `fail` pays it again. Both are for months and payments that this call settles. If one " +
+      "was settled before, the answer is 409 `already_settled`, which names it. `reset` undoes the settlement.",
     caller: CALLER,
     idempotent: true,
     limit: "sandbox",

@@ -58,7 +58,7 @@ as $$
 declare
   ignored text;
 begin
-  ignored := set_config('app.partner_id', coalesce(partner::text, ''), true);
+  perform private.set_tenant(partner);
   ignored := set_config('app.user_id', coalesce(person::text, ''), true);
   ignored := set_config('app.owner_id', coalesce(person::text, ''), true);
   ignored := set_config('app.sees_whole_tenant', '', true);

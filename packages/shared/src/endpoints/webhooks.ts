@@ -283,7 +283,7 @@ export function webhookEndpoints({ name, log, about, types: known, read, write }
           failed: z.boolean().default(false).meta({ description: "The events that were given up" }),
           types: types()
             .transform((names) => names ?? null)
-            .meta({ description: "Only these types, of those that the endpoint gets; all if omitted" }),
+            .meta({ description: "Send only events of these types; if omitted, all types of the endpoint" }),
         })
         .refine(({ from, failed }) => failed || from !== null, {
           path: ["from"],

@@ -42,13 +42,16 @@ export function partsOf(quarters: readonly Earned[]) {
 
 /** A quarter by its first day. */
 export const quarterName = ({ locale }: MijnFrame, first: string): string =>
-  WORDS[locale].earnings.quarter_name(String((Number(first.slice(5, 7)) + 2) / 3), first.slice(0, 4));
+  WORDS[locale].earnings.quarter_name(quarterNumber(first), first.slice(0, 4));
+
+/** "1" to "4", of a quarter by its first day. */
+const quarterNumber = (first: string): string => String((Number(first.slice(5, 7)) + 2) / 3);
 
 /** Quarters by their first days, in a sentence: those of a year together. */
 export function quarterNames({ locale }: MijnFrame, firsts: readonly string[]): string {
   const { next_payout: words } = WORDS[locale];
   const list = new Intl.ListFormat(locale);
-  const number = (first: string) => words.quarter(String((Number(first.slice(5, 7)) + 2) / 3));
+  const number = (first: string) => words.quarter(quarterNumber(first));
   const years = [...new Set(firsts.map((first) => first.slice(0, 4)))];
   return list.format(
     years.map((year) =>

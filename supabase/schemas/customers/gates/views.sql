@@ -1,11 +1,6 @@
 -- The gates of eligibility, computed here and nowhere else. packages/shared/src/values/gates.ts has the same list, and
 -- says what each means.
 
--- Whether the EAN register, or the operator, says that an EAN is of its address.
-create function private.is_validated(ean_status text) returns boolean
-language sql immutable
-return coalesce(ean_status in ('matched', 'manual'), false);
-
 -- Each gate in the order of the checklist. Besides eligibility it may be needed for a person's own submission, an
 -- approval or a booking.
 create function private.gates(mandate_status text, ean_status text, has_mid_charger boolean, has_iban boolean)
@@ -14,7 +9,7 @@ language sql immutable
 begin atomic
   values ('mandate_signed',         coalesce(mandate_status = 'signed', false),
           '{submission,approval}'::text[]),
-         ('ean_validated',          private.is_validated(ean_status),                          '{approval,booking}'),
+         ('ean_validated',          coalesce(ean_status in ('matched', 'manual'), false),      '{approval,booking}'),
          ('mid_charger_registered', has_mid_charger,                                           '{approval,booking}'),
          ('iban_present',           has_iban,                                                  '{booking}');
 end;

@@ -267,8 +267,8 @@ comment on function api.recount_dashboard(jsonb) is
   'not fail.';
 grant execute on function api.recount_dashboard(jsonb) to edge_slow;
 
--- Compares the months of a partner's dashboard with the customers' positions, in one snapshot: of whom it brought, and
--- of the accounts of its clients.
+-- Compares the months of a partner's dashboard with the positions of its customers, in one snapshot. It compares the
+-- customers that the partner brought, and then the accounts of its clients.
 create function private.check_partner_sums(tenant uuid) returns setof private.check_result
 language sql stable
 as $$

@@ -199,11 +199,8 @@ begin
                from core.connections n
               where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
            'payout_handler', g.payout_handler,
-           'iban_checksum_ok', (select a.iban_checksum_ok from core.accounts a
-                                 where a.partner_id = g.partner_id and a.id = g.account_id),
-           'paid_back', g.payout_handler = 'service_pays_customer' and (
-             select private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
-               from core.accounts a where a.partner_id = g.partner_id and a.id = g.account_id) is true,
+           'iban_checksum_ok', a.iban_checksum_ok,
+           'paid_back', private.is_paid_back(a),
            'has_payments', exists (select from core.payout_lines l
                                     where l.partner_id = portal_account.partner
                                       and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
@@ -224,6 +221,7 @@ begin
                left join core.uploads u on u.partner_id = v.partner_id and u.id = v.upload_id
               where d.place <= 24))
     from core.account_gates g
+    join core.accounts a on a.partner_id = g.partner_id and a.id = g.account_id
     join private.cpo_clients() c on c.id = g.client_id
     join private.positions(years) p on p.partner_id = portal_account.partner
         and p.account_id = portal_account.account

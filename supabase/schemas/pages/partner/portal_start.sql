@@ -43,8 +43,17 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
--- Accounts of a partner's clients whom the service pays, and whose last payment the bank sent back because of their
--- IBAN, which nobody changed since; up to 1,001.
+-- Whether the service pays an account, and the bank sent the last payment back because of its IBAN, which nobody
+-- changed since.
+create function private.is_paid_back(account core.accounts) returns boolean
+language sql stable
+as $$
+  select account.payout_handler = 'service_pays_customer' and coalesce(
+    private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at)
+      ->> 'because' = 'account', false)
+$$;
+
+-- The accounts of a partner's clients that private.is_paid_back; up to 1,001.
 create function private.accounts_paid_back(partner uuid) returns uuid[]
 language sql stable
 as $$
@@ -54,8 +63,7 @@ as $$
              where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
                  and l.released_at is null) l
       join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
-     where a.client_id is not null and a.payout_handler = 'service_pays_customer'
-         and private.payment_back(a.partner_id, a.id, a.iban_last4, a.iban_changed_at) ->> 'because' = 'account'
+     where a.client_id is not null and private.is_paid_back(a)
      limit 1001)
 $$;
 
@@ -120,9 +128,8 @@ comment on function private.customers_in_need(core.partners, boolean, text) is
   'Counts what a partner''s newest customers lack, as far as it may see: {examined, all, without_charger, '
   'without_mid, mail, unsigned, ean, months_rejected, rejected}. Accounts of its clients are among them. all: there '
   'are no others. mail leaves the accounts out, because an index counts them. unsigned, ean and months_rejected count '
-  'only accounts: the mandate waits for a signature, the EAN is not of the '
-  'address or not in the register, the register rejected a month. Definer, because '
-  'people own what they have in the people''s tenant. It discloses counts.';
+  'only accounts: the mandate waits for a signature, the EAN is not of the address or not in the register, the '
+  'register rejected a month. Definer, because people own what they have in the people''s tenant. It discloses counts.';
 
 -- How many customers a partner won from one day until another, which is left out: people that it brought, counted up to
 -- 10,000 (the index attributions_by_month has them), and accounts of its clients.
@@ -142,8 +149,8 @@ comment on function private.has_own_pages(uuid) is
   'Whether somebody who manages a partner is a customer too. Definer, because people own what they have in the '
   'people''s tenant.';
 
--- What the CPO clients of a partner need: [{id, name, failing, disabled, parked}], of those that need something. parked
--- are charging sessions that wait for their charger, up to 1,001.
+-- The CPO clients of a partner that need something: [{id, name, failing, disabled, parked}]. failing and disabled
+-- count their webhooks. parked counts charging sessions that wait for their charger, up to 1,001.
 create function private.clients_in_need() returns json
 language sql stable
 as $$
@@ -224,8 +231,7 @@ comment on function api.show_portal_start(jsonb, jsonb) is
   '{customers, at_least}, has_factor whether an ERE factor is set. '
   'terms are what its share is estimated with. attention is {drafts, customers, webhooks, '
   'account_missing, payment_failed, clients, iban_wrong, paid_back, mail_failed, invoices_need, cap, cap_left} of what '
-  'is newest. paid_back is the number of private.accounts_paid_back. '
-  'payment_failed is because of private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its '
-  'CPO '
-  'clients that cannot be paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them '
-  'whom mail does not reach, up to 1,001.';
+  'is newest. paid_back is the number of private.accounts_paid_back. payment_failed is because of '
+  'private.payment_back, clients private.clients_in_need. iban_wrong: the accounts of its CPO clients that cannot be '
+  'paid, because the checksum of their IBAN is wrong, up to 1,001. mail_failed: those of them whom mail does not '
+  'reach, up to 1,001.';

@@ -185,10 +185,10 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped: [{id}] of one that nobody told before, of
--- another the row of core.charging_sessions that it was. Of two that overlap at an EVSE the first to come stands, or
--- what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id, owner_id,
--- connection_id, month}], without connection where the charger's meter is not confirmed.
+-- Judges sessions that changed, and those that they overlap or overlapped. changed is an array: of a new session {id},
+-- of another the row of core.charging_sessions before the change. Of two that overlap at an EVSE the first to come
+-- stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
+-- owner_id, connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb
 language plpgsql
 set enable_seqscan = off  -- as private.store_sessions

@@ -5,7 +5,7 @@ export const PARTS_STYLE = `
 :is(.chip, .panel, .status, .timeline li).done { --state: var(--accent); --state-tint: var(--tint); }
 :is(.chip, .panel, .status, .timeline li):is(.way, .now) { --state: var(--way); --state-tint: var(--way-tint); }
 :is(.chip, .panel, .status, .timeline li):is(.yours, .waits), .todo { --state: var(--wait); --state-tint: var(--wait-tint); }
-.chip.stopped { --state: var(--wrong); --state-tint: var(--wrong-tint); }
+:is(.chip, .panel).stopped { --state: var(--wrong); --state-tint: var(--wrong-tint); }
 .chip { display: inline-flex; align-items: center; gap: .3rem; max-width: 100%; padding: .1rem .6rem .1rem .4rem; border: 1px solid transparent; border-radius: 1rem; background: var(--state-tint); color: var(--state); font-size: .875rem; font-weight: 600; line-height: 1.5; text-align: left; }
 .chip > span:not(.hidden) { min-width: 0; overflow-wrap: anywhere; }
 .chip > span:not(.hidden)::first-letter { text-transform: uppercase; }
@@ -181,8 +181,5 @@ header .right { margin-left: auto; display: flex; flex-wrap: wrap; align-items: 
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); gap: 1rem; align-items: start; margin-bottom: 2.5rem; }
 .cards > .sheet { margin: 0; }
 @media (max-width: 22rem) { th, td { padding-left: .25rem; padding-right: .25rem; } }
-.panel.yours { border-left-color: var(--wait); background: var(--wait-tint); }
-.panel.way { border-left-color: var(--way); background: var(--way-tint); }
-.panel.stopped { border-left-color: var(--wrong); background: var(--wrong-tint); }
 .link .icon { margin-right: .4rem; }
 `.trim();

@@ -5,11 +5,11 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
-import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { records } from "../../kit/parts/records.ts";
 import { inNumbers } from "../../kit/signed_in_views.ts";
 import { STATES } from "../../kit/states.ts";
+import { listFilter, optionsOf, without } from "../filter.ts";
 import { portalPage } from "../frame.ts";
 import { rangeOf, waysOn } from "../paging.ts";
 import type { PortalFrame } from "../request.ts";
@@ -66,27 +66,23 @@ function whereIn(frame: PortalFrame, { customers, counted, found, searched_all }
 
 /** A field to look for somebody, all choices, and chips for what is chosen and what often is. */
 function filters(frame: PortalFrame, asked: CustomerQuery, { kinds }: Customers, now: Date): Html {
-  const { customers: words, filters: filter } = WORDS[frame.locale];
-  const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
-    of.map((value) => ({ value, label: names[value] }));
+  const words = WORDS[frame.locale].customers;
   const choices: Choice[] = [
-    { id: "active", label: words.mandate, options: named(ACTIVE, words.mandates) },
-    { id: "charger", label: words.charger, options: named(CHARGERS, words.chargers) },
-    { id: "registration", label: words.registration, options: named(REGISTRATIONS, words.registrations) },
-    { id: "mail", label: words.mail, options: named(MAIL, words.mails) },
-    { id: "source", label: words.source, options: named(SOURCES, words.sources) },
+    { id: "active", label: words.mandate, options: optionsOf(ACTIVE, words.mandates) },
+    { id: "charger", label: words.charger, options: optionsOf(CHARGERS, words.chargers) },
+    { id: "registration", label: words.registration, options: optionsOf(REGISTRATIONS, words.registrations) },
+    { id: "mail", label: words.mail, options: optionsOf(MAIL, words.mails) },
+    { id: "source", label: words.source, options: optionsOf(SOURCES, words.sources) },
     { id: "month", label: words.month, options: monthsOf(frame, asked.month, now) },
   ];
-  if (asked.needs || kinds.api) choices.push({ id: "needs", label: words.need, options: named(NEEDS, words.needs) });
+  if (asked.needs || kinds.api)
+    choices.push({ id: "needs", label: words.need, options: optionsOf(NEEDS, words.needs) });
   // a choice only where there are both
   if (asked.by || (kinds.brought && kinds.api))
-    choices.push({ id: "by", label: words.origin, options: named(BY, words.by) });
+    choices.push({ id: "by", label: words.origin, options: optionsOf(BY, words.by) });
   const labelOf = ({ id, label, options }: Choice) =>
     `${label}: ${options.find(({ value }) => value === asked[id])?.label}`;
-  const without = (id: keyof CustomerQuery) => {
-    const { [id]: _, ...others } = asked;
-    return frame.to("/customers", others);
-  };
+  const back = (id: keyof CustomerQuery) => without(frame, "/customers", asked, id);
   const often: (CustomerQuery & { label: string })[] = [
     ...(kinds.brought && kinds.api ? BY.map((by) => ({ by, label: words.by[by] })) : []),
     { charger: "without", label: words.chargers.without },
@@ -94,30 +90,18 @@ function filters(frame: PortalFrame, asked: CustomerQuery, { kinds }: Customers,
     { registration: "afgekeurd", label: words.registrations.afgekeurd },
     { active: "no", label: words.not_signed },
   ];
-  return filterBar({
-    action: frame.to("/customers").split("?")[0] ?? "",
-    kept: { lang: frame.locale },
-    label: words.search,
-    hint: words.search_hint,
-    value: asked.q ?? "",
-    submit: words.search,
-    chips: filter,
+  return listFilter(frame, "/customers", asked, words, {
     chosen: [
-      ...(asked.q ? [{ href: without("q"), label: `“${asked.q}”` }] : []),
-      ...(asked.city ? [{ href: without("city"), label: `${words.city}: ${asked.city}` }] : []),
-      ...choices.filter(({ id }) => asked[id]).map((choice) => ({ href: without(choice.id), label: labelOf(choice) })),
+      ...(asked.city ? [{ href: back("city"), label: `${words.city}: ${asked.city}` }] : []),
+      ...choices.filter(({ id }) => asked[id]).map((choice) => ({ href: back(choice.id), label: labelOf(choice) })),
     ],
     often: often
       .filter(({ label: _, ...chosen }) => Object.keys(chosen).every((id) => !asked[id as keyof CustomerQuery]))
       .map(({ label, ...chosen }) => ({ href: frame.to("/customers", { ...asked, ...chosen }), label })),
-    clear: { href: frame.to("/customers"), label: filter.clear },
-    more: {
-      label: filter.label,
-      fields: html`<div class="filters">
+    fields: html`<div class="filters">
 ${textInput({ id: "city", label: words.city, value: asked.city ?? "", attributes: html` maxlength="120" autocomplete="off"` })}
 ${choices.map((choice) => selectInput({ ...choice, empty: words.any, value: asked[choice.id] }))}
 </div>`,
-    },
   });
 }
 

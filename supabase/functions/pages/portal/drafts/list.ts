@@ -3,7 +3,6 @@ import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
-import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { records } from "../../kit/parts/records.ts";
 import { formToken } from "../../kit/sign_in_views.ts";
@@ -11,6 +10,7 @@ import { inNumbers, newsOf, notDone } from "../../kit/signed_in_views.ts";
 import { STATES } from "../../kit/states.ts";
 import { lastClick } from "../../kit/views.ts";
 import { shortDay } from "../days.ts";
+import { listFilter, optionsOf, without } from "../filter.ts";
 import { portalPage } from "../frame.ts";
 import type { Who } from "../model.ts";
 import { pageLinks, rangeOf, waysOn } from "../paging.ts";
@@ -88,13 +88,8 @@ function newsTold(frame: PortalFrame, news: URLSearchParams): Html {
 
 /** A field to look for somebody, all choices, and how many are at each stage, where each count leads to them. */
 function filters(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]): Html {
-  const { drafts: words, filters: filter } = WORDS[frame.locale];
-  const named = <Of extends string>(of: readonly Of[], names: Record<Of, string>) =>
-    of.map((value) => ({ value, label: names[value] }));
-  const without = (id: keyof DraftQuery) => {
-    const { [id]: _, ...others } = asked;
-    return frame.to("/drafts", others);
-  };
+  const words = WORDS[frame.locale].drafts;
+  const back = (id: keyof DraftQuery) => without(frame, "/drafts", asked, id);
   const countOf = (status: Stage) => stagesOf(status).reduce((sum, each) => sum + (counts[each] ?? 0), 0);
   const stageOf = (status: Stage) => (status === "begun" ? words.begun : words.statuses[status]);
   const chipOf = (status: Stage) => ({
@@ -102,30 +97,18 @@ function filters(frame: PortalFrame, asked: DraftQuery, counts: Drafts["counts"]
     label: stageOf(status),
     count: inNumbers(frame, countOf(status)),
   });
-  return filterBar({
-    action: frame.to("/drafts").split("?")[0] ?? "",
-    kept: { lang: frame.locale },
-    label: words.search,
-    hint: words.search_hint,
-    value: asked.q ?? "",
-    submit: words.search,
-    chips: filter,
+  return listFilter(frame, "/drafts", asked, words, {
     chosen: [
-      ...(asked.q ? [{ href: without("q"), label: `“${asked.q}”` }] : []),
-      ...(asked.status ? [{ ...chipOf(asked.status), href: without("status") }] : []),
-      ...(asked.needs ? [{ href: without("needs"), label: words.needs_are[asked.needs] }] : []),
+      ...(asked.status ? [{ ...chipOf(asked.status), href: back("status") }] : []),
+      ...(asked.needs ? [{ href: back("needs"), label: words.needs_are[asked.needs] }] : []),
     ],
     // a stage in which nobody is leads nowhere
     often: STATUSES.filter((status) => status !== asked.status && countOf(status) > 0).map(chipOf),
-    clear: { href: frame.to("/drafts"), label: filter.clear },
-    more: {
-      label: filter.label,
-      fields: html`<div class="filters">
+    fields: html`<div class="filters">
 ${selectInput({ id: "status", label: words.status, empty: words.any, value: asked.status, options: STAGES.map((value) => ({ value, label: stageOf(value) })) })}
-${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: named(NEEDS, words.needs_are) })}
-${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: named(SORTS, words.sorts) })}
+${selectInput({ id: "needs", label: words.needs, empty: words.any, value: asked.needs, options: optionsOf(NEEDS, words.needs_are) })}
+${selectInput({ id: "sort", label: words.sort, empty: words.newest, value: asked.sort, options: optionsOf(SORTS, words.sorts) })}
 </div>`,
-    },
   });
 }
 

@@ -1,39 +1,27 @@
 import { Invoice } from "#shared/endpoints/responses/invoice.ts";
 import { Payout } from "#shared/endpoints/responses/partner.ts";
+import { Settlement as CpoSettlement } from "#shared/endpoints/responses/settlement.ts";
 import type { AnswersOf } from "#shared/foundation/answers.ts";
 import { z } from "#shared/foundation/zod.ts";
 import { InvoicesNeed, Who } from "../model.ts";
 
 export type { Invoice, Payout };
 
-/** How far a payment to the partner is: prepared, released to the bank, paid or failed. */
-const PaymentStatus = z.enum(["pending", "approved", "paid", "failed"]);
-
 /** A payment to the partner, and what is in it: its share, the VAT on it, and what its customers get from it. */
-const Payment = z.object({
-  payment_reference: z.string(),
-  status: PaymentStatus,
-  created_at: z.string(),
-  paid_at: z.string().nullable(),
-  amount_eur: z.number(),
-  share_eur: z.number(),
-  vat_eur: z.number(),
-  customers_eur: z.number(),
-});
+const Payment = CpoSettlement.pick({
+  payment_reference: true,
+  status: true,
+  created_at: true,
+  paid_at: true,
+  amount_eur: true,
+}).extend({ share_eur: z.number(), vat_eur: z.number(), customers_eur: z.number() });
 export type Payment = z.output<typeof Payment>;
 
-const Settlement = z.object({
-  settlement_id: z.string(),
-  account_id: z.string(),
-  cpo_external_ref: z.string().nullable(),
+/** With the name of the customer. */
+const Settlement = CpoSettlement.extend({
   name: z.string().nullable(),
-  amount_eur: z.number(),
-  status: PaymentStatus,
-  payment_reference: z.string(),
   /** The ten characters by which the bank and the PDFs name the payment. */
   reference: z.string(),
-  created_at: z.string(),
-  paid_at: z.string().nullable(),
 });
 export type Settlement = z.output<typeof Settlement>;
 

@@ -3,9 +3,9 @@ import { longMoment } from "../../kit/document.ts";
 import { csvOfParts } from "../../kit/download.ts";
 import type { Html } from "../../kit/frame.ts";
 import { html } from "../../kit/html.ts";
-import { filterBar } from "../../kit/parts/filter_bar.ts";
 import { icon } from "../../kit/parts/icons.ts";
 import { numberOf } from "../drafts/number.ts";
+import { listFilter, without } from "../filter.ts";
 import { lineIn } from "../line.ts";
 import type { Change, Log } from "../model.ts";
 import { pageLinks, rangeOf } from "../paging.ts";
@@ -64,15 +64,15 @@ export const downloadLog = signedIn(async (request) => {
 });
 
 function logPage(frame: PortalFrame, { who, counts, changes, before: next }: Log, asked: Asked, page: number): Html {
-  const { settings, bring, filters } = WORDS[frame.locale];
+  const { settings, bring } = WORDS[frame.locale];
   const words = settings.log;
   const from = (page - 1) * LIMIT;
   const all = BY.reduce((sum, by) => sum + (counts?.[by] ?? 0), 0);
   const total = asked.by ? (counts?.[asked.by] ?? 0) : all;
   const filtered = Object.keys(asked).length > 0;
-  const { by: chosen, ...others } = asked;
+  const chosen = asked.by;
   const chipOf = (by: (typeof BY)[number]) => ({
-    href: frame.to(PAGE, { ...others, by }),
+    href: frame.to(PAGE, { ...asked, by }),
     label: words.chips[by],
     count: countOf(frame, counts?.[by] ?? 0),
   });
@@ -81,20 +81,10 @@ function logPage(frame: PortalFrame, { who, counts, changes, before: next }: Log
     body: html`${
       changes.length === 0 && !filtered
         ? ""
-        : filterBar({
-            action: frame.to(PAGE).split("?")[0] ?? "",
-            kept: { lang: frame.locale, by: chosen },
-            label: words.search,
-            hint: words.search_hint,
-            value: asked.q ?? "",
-            submit: words.search,
-            chips: filters,
-            chosen: [
-              ...(asked.q ? [{ href: frame.to(PAGE, chosen ? { by: chosen } : {}), label: `“${asked.q}”` }] : []),
-              ...(chosen ? [{ ...chipOf(chosen), href: frame.to(PAGE, others) }] : []),
-            ],
+        : listFilter(frame, PAGE, asked, words, {
+            kept: { by: chosen },
+            chosen: chosen ? [{ ...chipOf(chosen), href: without(frame, PAGE, asked, "by") }] : [],
             often: BY.filter((by) => by !== chosen && (counts?.[by] ?? 0) > 0).map(chipOf),
-            clear: { href: frame.to(PAGE), label: filters.clear },
           })
     }
 <div id="found">${
