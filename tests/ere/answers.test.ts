@@ -705,7 +705,9 @@ describe("contract §3 payout answer", () => {
     const owed = Object.fromEntries(customers.map(({ account_id }, n) => [account_id, [80, 40, 20][n]]));
     expect(await world.balances("customer")).toEqual(owed);
     // it says nothing of anybody's account
-    expect((await world.done("quarter 2026-Q2")).unpayable).toEqual([]);
+    expect((await world.done("quarter 2026-Q2")).unpayable).toMatchObject([
+      { is_partner: true, reason: "iban_missing" },
+    ]);
     // the same again, payment by payment, and once the money was paid again
     const lines = await world.linesOf(batch_id);
     const listed = back(
