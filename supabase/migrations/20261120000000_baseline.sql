@@ -11956,11 +11956,11 @@ as $$
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
 
--- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
+-- Which payees of these partners cannot be paid now, and why, as far as it shows without the keys: {payee,
+-- partner_slug, is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
 -- anything is owed; and who is paid again to an account from which the bank sent the last payment back, for a reason
 -- that bars nothing (came_back, because: its code).
-create function private.unpayable(tenants uuid[], quarter date) returns json
+create function private.unpayable(payees private.payee[], tenants uuid[], quarter date) returns json
 language sql stable
 as $$
   with payee as (
@@ -11968,24 +11968,23 @@ as $$
            w.reason,
            case w.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
            b.because
-      from private.payees(private.read_minimum('{}')) y
+      from unnest(payees) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
       cross join lateral (
-        -- the IBAN is the one of then
         select exists (select from core.payout_lines l
                         where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
                           and l.failed_effect = 'account' and l.released_at is null
-                          and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+                          and private.to_same_iban(l, y.iban_last4, y.iban_changed_at)) as barred) f
       left join lateral (
-        select l.because
-          from (select l.*, coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because
-                  from core.payout_lines l
-                 where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
-                   and l.status <> 'cancelled' order by l.arrival desc limit 1) l
+        select c.because
+          from private.last_payment(y.partner_id, coalesce(y.account_id, y.partner_id)) l
           join core.payout_batches b on b.id = l.batch_id and b.status <> 'rejected'
+         cross join lateral (
+           select coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because) c
          where l.status = 'failed' and l.failed_effect = 'none'
-           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
-           and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
+           and l.failed_reason not like 'NARR of the whole batch%'
+           and private.to_same_iban(l, y.iban_last4, y.iban_changed_at)
+           and c.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
         on true
       cross join lateral (
         -- an IBAN that is wrong or barred is not paid when its 48 hours are over
@@ -12020,6 +12019,7 @@ declare
   spent   uuid[];
   begun   uuid[];
   shown   uuid[];
+  payees  private.payee[];
   unpayable json;
   payable boolean;
 begin
@@ -12032,9 +12032,10 @@ begin
         or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
                                                  and b.status <> 'withdrawn'));
   shown := case when partner is null then begun else array[partner] end;
-  unpayable := private.unpayable(shown, wanted);
+  payees := array(select y from private.payees(private.read_minimum('{}')) y);
+  unpayable := private.unpayable(payees, shown, wanted);
   payable := exists (
-    select from private.payees(private.read_minimum('{}')) y
+    select from unnest(payees) y
      where y.reason is null and coalesce(y.account_id, y.partner_id)::text not in (
        select u ->> 'payee' from json_array_elements(unpayable) u where u ->> 'reason' <> 'came_back'));
   return (
@@ -13807,11 +13808,15 @@ as $$
                 where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ids))
 $$;
 
--- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
--- rejected, waits, already, or why not. reason may be that it had the file before. The batch is locked.
+-- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. A stricter reason
+-- that one of both read of a line holds. Returns rejected, waits, already, or why not. reason may be that it had the
+-- file before. The batch is locked.
 create function private.reject_batch(batch core.payout_batches, login text, reason text) returns text
 language plpgsql
 as $$
+declare
+  whole constant text := left('the bank refused the whole file: ' || reason, 500);
+  said  record;
 begin
   if private.bank_effect(reason) = 'before' then
     return 'had_before';
@@ -13831,9 +13836,18 @@ begin
   elsif batch.reject_asked_by = login then
     return 'waits';
   end if;
-  perform private.fail_lines(array(select l from core.payout_lines l where l.batch_id = batch.id
-                                                                       and l.status = 'pending' order by l.arrival),
-                             left('the bank refused the whole file: ' || reason, 500), 'none');
+  for said in
+    select r.reason, case r.reason when whole then 'none' else private.return_effect(r.reason) end as effect,
+           array_agg(l order by l.arrival) as lines
+      from core.payout_lines l
+     cross join lateral (
+       select case private.return_effect(l.return_asked_reason) when 'none' then whole else l.return_asked_reason
+              end as reason) r
+     where l.batch_id = batch.id and l.status = 'pending'
+     group by 1 order by 1
+  loop
+    perform private.fail_lines(said.lines, said.reason, said.effect);
+  end loop;
   update core.payout_batches b
      set status = 'rejected', cancelled_by = login, cancelled_at = private.now(), cancelled_reason = reason
    where b.id = batch.id;
@@ -13911,6 +13925,42 @@ comment on function ops.payout_reject(jsonb) is
   'The bank refused the file of a batch: {batch, reason, undo} to {changed, outcome, batch}. outcome is waits until a '
   'second login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed. undo '
   'takes back what waits, of the batch or its lines.';
+
+-- What the bank booked of these lines, as far as it is known here: what came back is in that sum.
+create function private.booked_sum(lines core.payout_lines[]) returns numeric
+language sql immutable
+as $$
+  select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid') or l.returned
+$$;
+
+-- A batch that came back in one entry, as a word for each of its lines, if that is all that the bank booked of it. Of
+-- any other amount nobody knows which lines it is.
+create function private.spread_returns(words private.bank_word[]) returns private.bank_word[]
+language sql stable
+as $$
+  with batch as (
+    select w as word, private.lines_of(b.id) as lines
+      from unnest(words) w
+      join core.payout_batches b on b.id = w.batch and b.status in ('exported', 'settled')
+     where w.what = 'back_batch' and w.outcome is null
+  ), line as (
+    select (b.word).place, l.arrival, row(0, 'back', null, l.id, l.amount,
+                                          -- it says nothing of their accounts
+                                          left('NARR of the whole batch: ' || (b.word).reason, 500), null, null,
+                                          (b.word).day, true)::private.bank_word as word
+      from batch b cross join lateral unnest(b.lines) l
+     where (b.word).amount = private.booked_sum(b.lines) and (l.status in ('pending', 'paid') or l.returned)
+  ), spread as (
+    select row_number() over (order by s.place, s.arrival) as place, s.word
+      from (select * from line
+            union all
+            select w.place, 0, w from unnest(words) w where w.place not in (select l.place from line l)) s
+  )
+  select coalesce(array_agg(row(s.place, (s.word).what, (s.word).batch, (s.word).line, (s.word).amount,
+                                (s.word).reason, (s.word).outcome, (s.word).wanted, (s.word).day,
+                                (s.word).returned)::private.bank_word order by s.place), '{}')
+    from spread s
+$$;
 
 -- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
 -- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
@@ -13991,19 +14041,20 @@ declare
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
-  words := private.judge_words(array(
+  words := private.judge_words(private.spread_returns(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
                left(coalesce(private.deciding_reason(case s.what when 'rejected' then s.reasons[:1] else s.reasons end,
                                                      s.reasons || s.besides), 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown'
                     -- nobody knows whether another file has the same booking, or a second one
-                    when private.as_day(s.day) is null and (s.what in ('booked', 'paid') or s.returned) then 'no_day'
+                    when private.as_day(s.day) is null and (s.what in ('booked', 'paid', 'back_batch')
+                                                            or s.returned) then 'no_day'
                     end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
                                                               reasons text[], besides text[], day text,
                                                               returned boolean))
-           with ordinality as s (what, batch, line, amount, reasons, besides, day, returned, place)));
+           with ordinality as s (what, batch, line, amount, reasons, besides, day, returned, place))));
   -- lines that were paid
   for said in
     select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
@@ -14030,7 +14081,7 @@ begin
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
     select coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid')), 0),
-           coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned), 0), sum(l.amount)
+           private.booked_sum(lines), sum(l.amount)
       into wanted, booked, whole from unnest(lines) l;
     sums := array[wanted, booked, whole];
     if batch.id is null then
@@ -14096,8 +14147,14 @@ begin
   foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
                                                               and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
-    word.outcome := case when batch.id is null then 'unknown' when word.what = 'back_batch' then 'names_no_lines'
-                         else private.reject_batch(batch, login, word.reason) end;
+    if batch.id is null then
+      word.outcome := 'unknown';
+    elsif word.what = 'back_batch' then
+      word.outcome := 'names_no_lines';
+      word.wanted := private.booked_sum(private.lines_of(batch.id));
+    else
+      word.outcome := private.reject_batch(batch, login, word.reason);
+    end if;
     changed := changed or word.outcome = 'rejected' or word.outcome = 'waits' and batch.reject_asked_by is null;
     words[word.place] := word;
   end loop;
@@ -14113,7 +14170,8 @@ comment on function ops.payout_answer(jsonb) is
   'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, besides?, day?, returned?}], '
   'sha256} to {changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back '
   'as a credit; besides has the reasons of the batch of a line. what is booked (a batch, amount is its sum), paid or '
-  'back (a line), rejected (a batch), or back_batch. What was booked is paid at once. What came back, or was refused, '
+  'back (a line), rejected (a batch), or back_batch (a '
+  'batch, without its lines). What was booked is paid at once. What came back, or was refused, '
   'waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.
@@ -15008,18 +15066,30 @@ begin
    where o.amount <> 0;
 end $$;
 
--- The last payment to a payee, an account or a partner, if it did not arrive and they gave no other IBAN since:
+-- Whether a payee still has the IBAN to which a line was paid that failed.
+create function private.to_same_iban(line core.payout_lines, last4 text, changed_at timestamptz) returns boolean
+language sql immutable
+return line.iban_last4 = last4 and changed_at <= line.failed_at;
+
+-- The last payment to a payee, an account or a partner; none if there was none.
+create function private.last_payment(partner uuid, payee uuid) returns setof core.payout_lines
+language sql stable
+as $$
+  select * from core.payout_lines l
+   where l.partner_id = last_payment.partner and l.payee_id = payee and l.status <> 'cancelled'
+   order by l.arrival desc limit 1
+$$;
+
+-- The last payment to a payee, if it did not arrive and they gave no other IBAN since:
 -- {amount_eur, iban_last4, day, because}. because: account, holder or none, as core.payout_lines.failed_effect.
 create function private.payment_back(partner uuid, payee uuid, last4 text, changed_at timestamptz) returns json
 language sql stable
 as $$
   select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
                            'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
-    from (select * from core.payout_lines l
-           where l.partner_id = payment_back.partner and l.payee_id = payee and l.status <> 'cancelled'
-           order by l.arrival desc limit 1) l
+    from private.last_payment(partner, payee) l
    where l.status = 'failed' and l.released_at is null
-     and (l.failed_effect <> 'account' or l.iban_last4 = last4 and changed_at <= l.failed_at)
+     and (l.failed_effect <> 'account' or private.to_same_iban(l, last4, changed_at))
 $$;
 
 -- supabase/schemas/money/payouts/settlements.sql
@@ -15031,10 +15101,19 @@ create function private.payment_status(line text, batch text) returns text
 language sql immutable
 return case when line = 'pending' and batch <> 'prepared' then 'approved' else line end;
 
+-- A settlement as GET /v1/settlements and the portal answer it.
+create type private.settlement as (
+  settlement_id     uuid,
+  account_id        uuid,
+  cpo_external_ref  text,
+  amount_eur        numeric,
+  status            text,
+  payment_reference text,
+  created_at        text,
+  paid_at           text);
+
 create function private.settlements(partner uuid, client uuid, query jsonb)
-returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text,
-               payment_reference text,
-               created_at timestamptz, paid_at timestamptz)
+returns setof private.settlement
 language plpgsql stable security definer
 as $$
 declare
@@ -15045,7 +15124,8 @@ declare
 begin
   -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
-    select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
+    select l.id, private.iso(l.paid_at) as paid_at, replace(l.id::text, '-', '') as reference,
+           private.iso(b.prepared_at) as prepared_at,
            private.payment_status(l.status, b.status) as status
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
@@ -15090,16 +15170,12 @@ begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as (
-      select * from private.settlements(private.partner_id(), private.client_id(), query) with ordinality
+      select s, row_number() over () as place
+        from private.settlements(private.partner_id(), private.client_id(), query) s
     )
     select private.page_answer('settlements',
-      (select json_agg(json_build_object(
-         'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
-             'amount_eur', p.amount_eur,
-         'status', p.status, 'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
-             'paid_at', private.iso(p.paid_at))
-         order by p.ordinality) from page p where p.ordinality <= (query ->> 'limit')::int),
-      array(select p.settlement_id from page p order by p.ordinality), query));
+      (select json_agg(row_to_json(p.s) order by p.place) from page p where p.place <= (query ->> 'limit')::int),
+      array(select (p.s).settlement_id from page p order by p.place), query));
 end $$;
 comment on function api.list_settlements(jsonb, jsonb) is
   'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment '
@@ -15115,8 +15191,7 @@ begin
                                                      'status', 'payment_reference', 'created_at', 'paid_at')
            || coalesce(string_agg(private.csv_line(
                 p.settlement_id::text, p.account_id::text, p.cpo_external_ref, p.amount_eur::text, p.status,
-                    p.payment_reference,
-                private.iso(p.created_at), private.iso(p.paid_at)), '' order by p.ordinality), ''))
+                p.payment_reference, p.created_at, p.paid_at), '' order by p.ordinality), ''))
       from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;
@@ -21842,19 +21917,15 @@ begin
   perform private.act_as(caller, 'partner');
   return (
     with page as (
-      select * from private.settlements(private.partner_id(), null, query) with ordinality
+      select s, row_number() over () as place from private.settlements(private.partner_id(), null, query) s
     )
     select json_build_object(
       'who', private.portal_who(),
-      'settlements', (select coalesce(json_agg(json_build_object(
-           'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
-           'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
-           'payment_reference', p.payment_reference,
-           'reference', private.payment_reference(private.line_id_of(p.payment_reference)),
-           'created_at', private.iso(p.created_at),
-           'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
-         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
-        where p.ordinality <= (query ->> 'limit')::int),
+      'settlements', (select coalesce(jsonb_agg(to_jsonb(p.s) || jsonb_build_object(
+           'name', private.account_name(a),
+           'reference', private.payment_reference(private.line_id_of((p.s).payment_reference))) order by p.place), '[]')
+         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = (p.s).account_id
+        where p.place <= (query ->> 'limit')::int),
       'has_more', (select count(*) from page) > (query ->> 'limit')::int));
 end $$;
 comment on function api.read_portal_settlements(jsonb, jsonb) is

@@ -5,6 +5,7 @@ import { newSecret } from "#shared/auth/tokens.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import type { CallerRule, Endpoint } from "#shared/http/endpoint.ts";
 import type { Routed } from "#shared/http/serve.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { ENDPOINTS_OF } from "../harness/answers.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, MID_CHARGER } from "../harness/chargers.ts";
@@ -308,7 +309,7 @@ export async function holderOf(world: OAuth, partner = world.partnerA): Promise<
     reviewCustomer: { outcome: "goedgekeurd" },
     signSandboxCustomer: { outcome: "signed", years: 3 },
     expireSandboxMandate: { connection_id: ending.connection_id },
-    settleSandboxQuarter: { quarter: `${new Date().getFullYear()}-Q1` },
+    settleSandboxQuarter: { quarter: `${thisYear()}-Q1` },
     seeChargers: { chargers: [{ charger_id: charger, generation: 1 }] },
     takeMessages: {
       charger_id: admitted.body.charger_id,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { MID_CHARGER } from "../harness/chargers.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount } from "../harness/people.ts";
@@ -26,7 +27,7 @@ test("§1 the main job: account, mandate, MID charger, months, and a position wh
   const charger = await world.post("/v1/chargers", { account_id: account.account_id, ...MID_CHARGER }, token);
   expect(charger.body).toMatchObject({ ok: true, idempotent: false, mid_eligible: true, account_ere_eligible: true });
 
-  const year = new Date().getUTCFullYear();
+  const year = thisYear();
   const delivered = await world.post(
     "/v1/sessions:batch",
     { account_id: account.account_id, months: [{ period: `${year}-01`, total_kwh: 312.5, session_count: 24 }] },

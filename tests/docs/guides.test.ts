@@ -14,6 +14,7 @@ import { ROOT } from "#local/checkout.ts";
 import { signMandate } from "#local/customer.ts";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { CPO_SCOPES } from "#shared/values/scopes.ts";
 import { PAGES } from "../../packages/docs/src/chapters.ts";
 import { HEADERS } from "../../packages/docs/src/headers.ts";
@@ -342,7 +343,7 @@ test("§4.3 rehearse.md: up to the first euro, by curl, exactly as written", asy
   expect(fixtures.fixtures.map(({ state, ok }: { state: string; ok: boolean }) => [state, ok])).toEqual(
     ["eligible", "rejected", "no_mandate", "ean_unverified", "no_mid_charger", "no_iban"].map((state) => [state, true]),
   );
-  expect(settled).toMatchObject({ ok: true, quarter: `${new Date().getFullYear()}-Q1` });
+  expect(settled).toMatchObject({ ok: true, quarter: `${thisYear()}-Q1` });
   expect(settled.net_eur).toBeGreaterThan(0);
   expect(reset).toMatchObject({ ok: true, customers_deleted: 8 });
   expect(played.map(({ mandate_status }) => mandate_status)).toEqual(["revoked", "signed", "expired", "signed"]);

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Papa from "papaparse";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { operate } from "../operator/operator.ts";
 import { bankEntry, camt } from "./bank_files.ts";
 import { createPayoutWorld, type PayoutWorld, type Run } from "./payout_world.ts";
 
@@ -28,6 +29,9 @@ test("contract §8 a quarter of all partners takes ten commands; files, credits,
     expect([command.slice(0, 2), code, err]).toEqual([command.slice(0, 2), 0, expect.not.stringContaining("error")]);
     return { ...json, err };
   };
+  const early = ["sale", "record", "2026-Q2", "--all", "--price", "1", "--buyer", "B", "--reference", "BR-0", "--yes"];
+  const { out } = await operate(early, { OPERATOR_DATABASE_URL: world.database.url("operator") });
+  expect(out, "before anything is credited").toMatch(/^Nothing to sell: no booking/);
   const folder = join(world.folder, "out");
   await typed(world.run, ["booking", "open", "2026-Q2"]);
   await typed(world.run, ["booking", "submit", "2026-Q2"]);

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { newPartnerKey } from "#shared/auth/tokens.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { giveBooking } from "./booked.ts";
 import { giveChargingIn, ingest, MID_CHARGER } from "./chargers.ts";
 import { giveNotice, signMandate } from "./mandate.ts";
@@ -17,7 +18,7 @@ export async function giveEverything(world: World, partner: Partner): Promise<vo
   await signMandate(world, account_id, partner);
   await giveBooking(admin, connection_id);
   await giveNotice(admin, account_id);
-  const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
+  const month = { period: `${thisYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: partner.client.client_id };
   const registered = await world.post("/v1/chargers", charger, token);
   for (const answer of [

@@ -310,6 +310,15 @@ describe("contract §2 the customer ends the mandate", () => {
       period,
     );
     await world.row("update core.connections set registration_status = 'concept' where id = $1 returning 1", id);
+    // as of who signs in January: no whole month is covered
+    const since = (day: string) =>
+      world.row(`update core.mandates set valid_from = ${day} where connection_id = $1 returning 1`, id);
+    await since("date_trunc('month', private.today())");
+    const first = texts(await ask(`${draft.link}/revoke`));
+    expect(first).toContain("Wat al is ingeboekt, blijft ingeboekt.");
+    expect(first).toContain("U verliest de 42 kWh van");
+    expect(first).not.toContain("wat u eerder laadde");
+    await since("date_trunc('month', private.today()) - interval '1 year'");
     const asked = await ask(`${draft.link}/revoke`);
     expect(heading(asked.text)).toBe("Machtiging intrekken");
     expect((await world.row("select status from core.mandates where connection_id = $1", id)).status).toBe("signed");

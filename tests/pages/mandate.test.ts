@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hashSecret, newSecret } from "#shared/auth/tokens.ts";
 import { attempt } from "#shared/foundation/attempt.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Ask, issueLink, linkFor, mailedCode, pageClient, readMandate, readyToSign } from "./signatory.ts";
 
@@ -35,7 +36,7 @@ describe("§2 signing", () => {
     expect(signed.status).toBe(303);
     expect(signed.location).toBe(`/pages/mandate/${issued.token}?lang=nl`);
 
-    const year = new Date().getUTCFullYear();
+    const year = thisYear();
     const mandate = await mandateOf(issued.connection_id);
     expect(mandate).toMatchObject({
       status: "signed",

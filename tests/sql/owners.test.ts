@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { giveBooking } from "../harness/booked.ts";
 import { addCharger, giveChargingIn, ingest, MID_CHARGER } from "../harness/chargers.ts";
 import { giveMandate, giveNotice, signMandate } from "../harness/mandate.ts";
@@ -26,7 +27,7 @@ async function client(one: Partner): Promise<Owner> {
   await signMandate(world, account_id, one);
   await giveBooking(admin, connection_id);
   await giveNotice(admin, account_id);
-  const month = { period: `${new Date().getUTCFullYear()}-01`, total_kwh: 100 };
+  const month = { period: `${thisYear()}-01`, total_kwh: 100 };
   const charger = { account_id, ...MID_CHARGER, serial_number: client_id };
   const registered = await world.post("/v1/chargers", charger, token);
   const unsigned = await createAccount(world, one);

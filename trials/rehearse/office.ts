@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Stack } from "#local/stack.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { credentialsOf } from "../kit/credentials.ts";
 import { randomOf } from "../kit/random.ts";
 import type { Trial } from "../kit/stack.ts";
@@ -119,7 +120,7 @@ export async function openOffice(trial: Trial, { seed }: { seed: number }) {
     /** What a customer was paid, and what the balance is: euro. */
     async money({ account_id }: Customer): Promise<{ paid: number; balance: number }> {
       const { account } = await run(`account show ${account_id}`);
-      const { overview } = await run(`payout overview ${account_id} ${new Date().getUTCFullYear()}`);
+      const { overview } = await run(`payout overview ${account_id} ${thisYear()}`);
       return { paid: overview.paid_eur, balance: account.balance_eur };
     },
     agrees: (when: string, check: Checking) => agrees(stack, when, check),

@@ -9,6 +9,7 @@ import { RPCClient } from "ocpp-rpc";
 import { Webhook } from "standardwebhooks";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { readKeyRing } from "#shared/foundation/configuration.ts";
+import { thisYear } from "#shared/values/dutch_clock.ts";
 import { operate, signMandate } from "./customer.ts";
 import { startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT, DEFAULT_STACK_FILE, readStack, type Stack } from "./stack.ts";
@@ -100,7 +101,7 @@ async function receiveEvents({ demo, operator_database_url, operator_environment
 
 async function tell(stack: Stack): Promise<void> {
   const { host, base_url, auth_url, operator_database_url, demo } = stack;
-  const year = new Date().getFullYear();
+  const year = thisYear();
   const reference = `KL-${randomInt(1e9)}`;
 
   step("Get a token", "A CPO client trades its id and secret for an access token that lives an hour.");

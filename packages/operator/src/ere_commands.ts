@@ -410,14 +410,17 @@ export const ERE_COMMANDS: Command[] = [
     ops: "sale_record",
     prepare: checkSale,
     perform: { also: ["sale_preview"], run: recordSales },
-    view: (answer) =>
-      answer.sales
-        ? [
-            `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES, { sums: "ere gross_eur reversed_eur customers_eur partners_eur service_eur" })(answer)}`,
-            ...unsoldText(answer.unsold as Row[]),
-            ...((answer.sales as Row[]).length > 0 ? [`Next: ${nextOf((answer.sales as Row[])[0])}`] : []),
-          ].join("\n\n")
-        : `${changed("sale", "Sale recorded.")(answer)}\n\nNext: ${nextOf(answer.sale as Row)}`,
+    view: (answer) => {
+      if (!answer.sales) return `${changed("sale", "Sale recorded.")(answer)}\n\nNext: ${nextOf(answer.sale as Row)}`;
+      const sales = answer.sales as Row[];
+      if (sales.length === 0 && (answer.unsold as Row[]).length === 0)
+        return "Nothing to sell: no booking of this quarter has credited ERE.";
+      return [
+        `${answer.changed ? "Sold." : "Nothing to change: it was so already."} Invoice the buyer ${euro(answer.gross_eur)}.\n${list("sales", ALL_SALES, { sums: "ere gross_eur reversed_eur customers_eur partners_eur service_eur" })(answer)}`,
+        ...unsoldText(answer.unsold as Row[]),
+        ...(sales.length > 0 ? [`Next: ${nextOf(sales[0])}`] : []),
+      ].join("\n\n");
+    },
   },
   {
     name: "sale list",

@@ -14,6 +14,9 @@ type Signing = "signed" | "declined" | "revoked";
 type Mishap = "reject" | "fail";
 type Account = { account_id: string };
 
+/** The year in the Netherlands, where mandates and months begin. */
+const dutchYear = () => new Intl.DateTimeFormat("en", { timeZone: "Europe/Amsterdam", year: "numeric" }).format();
+
 /** Somebody who was not there before. */
 const somebody = () => {
   const reference = `TRIGGER-${Date.now()}-${randomInt(1e6)}`;
@@ -106,7 +109,7 @@ export class Sandbox {
   /** January is the first month that a mandate of this year covers, and settle takes it even while it lasts. */
   async settledAccount(payer?: Payer, mishap?: Mishap): Promise<void> {
     const { account_id } = await this.reviewedAccount("goedgekeurd", payer);
-    const period = `${new Date().getFullYear()}-01`;
+    const period = `${dutchYear()}-01`;
     const months = [{ period, total_kwh: 312.5, session_count: 24 }];
     orThrow(await this.#cpo.POST("/v1/sessions:batch", { body: { account_id, months } }));
     const body = {

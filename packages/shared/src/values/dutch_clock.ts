@@ -6,3 +6,6 @@ export const clock = (moment: string | null): string | null =>
 /** The day of a moment in the Netherlands. */
 export const dayOf = <Moment extends string | null>(moment: Moment): Moment =>
   (clock(moment)?.slice(0, 10) ?? null) as Moment;
+
+/** The year in the Netherlands. */
+export const thisYear = (): number => Number(dayOf(new Date().toISOString()).slice(0, 4));

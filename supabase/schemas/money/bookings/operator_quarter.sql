@@ -94,11 +94,11 @@ as $$
     from delivered d, credited c, sold s, paid p, figures f, next n
 $$;
 
--- Who of these partners cannot be paid now, and why, as far as it shows without the keys: {payee, partner_slug,
--- is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
+-- Which payees of these partners cannot be paid now, and why, as far as it shows without the keys: {payee,
+-- partner_slug, is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
 -- anything is owed; and who is paid again to an account from which the bank sent the last payment back, for a reason
 -- that bars nothing (came_back, because: its code).
-create function private.unpayable(tenants uuid[], quarter date) returns json
+create function private.unpayable(payees private.payee[], tenants uuid[], quarter date) returns json
 language sql stable
 as $$
   with payee as (
@@ -106,24 +106,23 @@ as $$
            w.reason,
            case w.reason when 'iban_changed' then private.iso(private.iban_held_until(y.iban_changed_at)) end as until,
            b.because
-      from private.payees(private.read_minimum('{}')) y
+      from unnest(payees) y
       left join core.accounts a on a.partner_id = y.partner_id and a.id = y.account_id
       cross join lateral (
-        -- the IBAN is the one of then
         select exists (select from core.payout_lines l
                         where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
                           and l.failed_effect = 'account' and l.released_at is null
-                          and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at) as barred) f
+                          and private.to_same_iban(l, y.iban_last4, y.iban_changed_at)) as barred) f
       left join lateral (
-        select l.because
-          from (select l.*, coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because
-                  from core.payout_lines l
-                 where l.partner_id = y.partner_id and l.payee_id = coalesce(y.account_id, y.partner_id)
-                   and l.status <> 'cancelled' order by l.arrival desc limit 1) l
+        select c.because
+          from private.last_payment(y.partner_id, coalesce(y.account_id, y.partner_id)) l
           join core.payout_batches b on b.id = l.batch_id and b.status <> 'rejected'
+         cross join lateral (
+           select coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because) c
          where l.status = 'failed' and l.failed_effect = 'none'
-           and l.iban_last4 = y.iban_last4 and l.failed_at >= y.iban_changed_at
-           and l.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
+           and l.failed_reason not like 'NARR of the whole batch%'
+           and private.to_same_iban(l, y.iban_last4, y.iban_changed_at)
+           and c.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
         on true
       cross join lateral (
         -- an IBAN that is wrong or barred is not paid when its 48 hours are over
@@ -158,6 +157,7 @@ declare
   spent   uuid[];
   begun   uuid[];
   shown   uuid[];
+  payees  private.payee[];
   unpayable json;
   payable boolean;
 begin
@@ -170,9 +170,10 @@ begin
         or exists (select from core.bookings b where b.partner_id = p.id and b.quarter = wanted
                                                  and b.status <> 'withdrawn'));
   shown := case when partner is null then begun else array[partner] end;
-  unpayable := private.unpayable(shown, wanted);
+  payees := array(select y from private.payees(private.read_minimum('{}')) y);
+  unpayable := private.unpayable(payees, shown, wanted);
   payable := exists (
-    select from private.payees(private.read_minimum('{}')) y
+    select from unnest(payees) y
      where y.reason is null and coalesce(y.account_id, y.partner_id)::text not in (
        select u ->> 'payee' from json_array_elements(unpayable) u where u ->> 'reason' <> 'came_back'));
   return (

@@ -170,16 +170,28 @@ begin
    where o.amount <> 0;
 end $$;
 
--- The last payment to a payee, an account or a partner, if it did not arrive and they gave no other IBAN since:
+-- Whether a payee still has the IBAN to which a line was paid that failed.
+create function private.to_same_iban(line core.payout_lines, last4 text, changed_at timestamptz) returns boolean
+language sql immutable
+return line.iban_last4 = last4 and changed_at <= line.failed_at;
+
+-- The last payment to a payee, an account or a partner; none if there was none.
+create function private.last_payment(partner uuid, payee uuid) returns setof core.payout_lines
+language sql stable
+as $$
+  select * from core.payout_lines l
+   where l.partner_id = last_payment.partner and l.payee_id = payee and l.status <> 'cancelled'
+   order by l.arrival desc limit 1
+$$;
+
+-- The last payment to a payee, if it did not arrive and they gave no other IBAN since:
 -- {amount_eur, iban_last4, day, because}. because: account, holder or none, as core.payout_lines.failed_effect.
 create function private.payment_back(partner uuid, payee uuid, last4 text, changed_at timestamptz) returns json
 language sql stable
 as $$
   select json_build_object('amount_eur', l.amount, 'iban_last4', l.iban_last4,
                            'day', private.dutch_day(l.failed_at), 'because', l.failed_effect)
-    from (select * from core.payout_lines l
-           where l.partner_id = payment_back.partner and l.payee_id = payee and l.status <> 'cancelled'
-           order by l.arrival desc limit 1) l
+    from private.last_payment(partner, payee) l
    where l.status = 'failed' and l.released_at is null
-     and (l.failed_effect <> 'account' or l.iban_last4 = last4 and changed_at <= l.failed_at)
+     and (l.failed_effect <> 'account' or private.to_same_iban(l, last4, changed_at))
 $$;

@@ -5,10 +5,19 @@ create function private.payment_status(line text, batch text) returns text
 language sql immutable
 return case when line = 'pending' and batch <> 'prepared' then 'approved' else line end;
 
+-- A settlement as GET /v1/settlements and the portal answer it.
+create type private.settlement as (
+  settlement_id     uuid,
+  account_id        uuid,
+  cpo_external_ref  text,
+  amount_eur        numeric,
+  status            text,
+  payment_reference text,
+  created_at        text,
+  paid_at           text);
+
 create function private.settlements(partner uuid, client uuid, query jsonb)
-returns table (settlement_id uuid, account_id uuid, cpo_external_ref text, amount_eur numeric, status text,
-               payment_reference text,
-               created_at timestamptz, paid_at timestamptz)
+returns setof private.settlement
 language plpgsql stable security definer
 as $$
 declare
@@ -19,7 +28,8 @@ declare
 begin
   -- Payment by payment: one may be for a hundred thousand accounts, and no index sorts by payment and then by part.
   for line in
-    select l.id, l.paid_at, replace(l.id::text, '-', '') as reference, b.prepared_at,
+    select l.id, private.iso(l.paid_at) as paid_at, replace(l.id::text, '-', '') as reference,
+           private.iso(b.prepared_at) as prepared_at,
            private.payment_status(l.status, b.status) as status
       from core.payout_lines l
       join core.payout_batches b on b.id = l.batch_id
@@ -64,16 +74,12 @@ begin
   perform private.act_as(caller, 'cpo');
   return (
     with page as (
-      select * from private.settlements(private.partner_id(), private.client_id(), query) with ordinality
+      select s, row_number() over () as place
+        from private.settlements(private.partner_id(), private.client_id(), query) s
     )
     select private.page_answer('settlements',
-      (select json_agg(json_build_object(
-         'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
-             'amount_eur', p.amount_eur,
-         'status', p.status, 'payment_reference', p.payment_reference, 'created_at', private.iso(p.created_at),
-             'paid_at', private.iso(p.paid_at))
-         order by p.ordinality) from page p where p.ordinality <= (query ->> 'limit')::int),
-      array(select p.settlement_id from page p order by p.ordinality), query));
+      (select json_agg(row_to_json(p.s) order by p.place) from page p where p.place <= (query ->> 'limit')::int),
+      array(select (p.s).settlement_id from page p order by p.place), query));
 end $$;
 comment on function api.list_settlements(jsonb, jsonb) is
   'GET /v1/settlements: {limit, offset, payment_reference, cpo_external_ref} to a page of settlements, newest payment '
@@ -89,8 +95,7 @@ begin
                                                      'status', 'payment_reference', 'created_at', 'paid_at')
            || coalesce(string_agg(private.csv_line(
                 p.settlement_id::text, p.account_id::text, p.cpo_external_ref, p.amount_eur::text, p.status,
-                    p.payment_reference,
-                private.iso(p.created_at), private.iso(p.paid_at)), '' order by p.ordinality), ''))
+                p.payment_reference, p.created_at, p.paid_at), '' order by p.ordinality), ''))
       from private.settlements(private.partner_id(), private.client_id(), query) with ordinality p
      where p.ordinality <= (query ->> 'limit')::int);
 end $$;

@@ -35,19 +35,15 @@ begin
   perform private.act_as(caller, 'partner');
   return (
     with page as (
-      select * from private.settlements(private.partner_id(), null, query) with ordinality
+      select s, row_number() over () as place from private.settlements(private.partner_id(), null, query) s
     )
     select json_build_object(
       'who', private.portal_who(),
-      'settlements', (select coalesce(json_agg(json_build_object(
-           'settlement_id', p.settlement_id, 'account_id', p.account_id, 'cpo_external_ref', p.cpo_external_ref,
-           'name', private.account_name(a), 'amount_eur', p.amount_eur, 'status', p.status,
-           'payment_reference', p.payment_reference,
-           'reference', private.payment_reference(private.line_id_of(p.payment_reference)),
-           'created_at', private.iso(p.created_at),
-           'paid_at', private.iso(p.paid_at)) order by p.ordinality), '[]')
-         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = p.account_id
-        where p.ordinality <= (query ->> 'limit')::int),
+      'settlements', (select coalesce(jsonb_agg(to_jsonb(p.s) || jsonb_build_object(
+           'name', private.account_name(a),
+           'reference', private.payment_reference(private.line_id_of((p.s).payment_reference))) order by p.place), '[]')
+         from page p join core.accounts a on a.partner_id = private.partner_id() and a.id = (p.s).account_id
+        where p.place <= (query ->> 'limit')::int),
       'has_more', (select count(*) from page) > (query ->> 'limit')::int));
 end $$;
 comment on function api.read_portal_settlements(jsonb, jsonb) is
