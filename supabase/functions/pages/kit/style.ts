@@ -54,8 +54,9 @@ footer a { display: inline-flex; align-items: center; min-height: 2.75rem; }
 header nav { flex: none; }
 /* a phone has room for the language to change to */
 @media (max-width: 30rem) { header nav [aria-current] { display: none; } }
-.service { flex: 1 1 9rem; min-width: 0; display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
+.service { min-width: 0; display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
 /* a long name is read whole by whoever does not see it, and on hover */
+.service:has(.name) { flex: 1 1 9rem; }
 .service .name { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; line-height: 1.35; }
 @media print { .service .name { display: inline; } }
 /* a bolt in a leaf: decoration, so it has no name */
