@@ -21408,7 +21408,9 @@ begin
                             d.total_kwh > w.kw * private.hours_of(d.period) as beyond_power
                        from (select n.*, count(*) over () as connections from core.connections n
                               where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
-                       left join core.connection_power w on w.partner_id = n.partner_id and w.connection_id = n.id
+                       -- else the view adds up the whole tenant
+                       left join lateral (select * from core.connection_power w where w.partner_id = n.partner_id
+                                          and w.connection_id = n.id offset 0) w on true
                        join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id) d
                left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
                                           and v.id = d.delivery_id
@@ -29614,7 +29616,10 @@ begin
            'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM'),
            'flags', case when j.total_kwh > w.kw * private.hours_of(j.period) then array['beyond_power'] end)))
     into results
-    from judged j left join core.connection_power w on w.partner_id = tenant and w.connection_id = j.connection;
+    from judged j
+    -- else the view adds up the whole tenant
+    left join lateral (select * from core.connection_power w where w.partner_id = tenant
+                       and w.connection_id = j.connection offset 0) w on true;
   return coalesce(results, '[]');
 end $$;
 

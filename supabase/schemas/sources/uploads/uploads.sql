@@ -130,7 +130,10 @@ begin
            'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM'),
            'flags', case when j.total_kwh > w.kw * private.hours_of(j.period) then array['beyond_power'] end)))
     into results
-    from judged j left join core.connection_power w on w.partner_id = tenant and w.connection_id = j.connection;
+    from judged j
+    -- else the view adds up the whole tenant
+    left join lateral (select * from core.connection_power w where w.partner_id = tenant
+                       and w.connection_id = j.connection offset 0) w on true;
   return coalesce(results, '[]');
 end $$;
 
