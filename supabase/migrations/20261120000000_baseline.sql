@@ -312,6 +312,12 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql immutable parallel safe
 return day::timestamp at time zone 'Europe/Amsterdam';
 
+-- The hours of a Dutch month, by its first day.
+create function private.hours_of(month date) returns numeric
+language sql immutable parallel safe
+return extract(epoch from private.dutch_midnight((month + interval '1 month')::date)
+                          - private.dutch_midnight(month)) / 3600;
+
 -- The first day of the quarter of a day.
 create function private.quarter_of(day date) returns date
 language sql immutable parallel safe
@@ -2093,6 +2099,24 @@ create index chargers_connection on core.chargers (connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.enable_tenant_policy('core.chargers', 'select, insert, update');
+
+-- a charger of unknown power counts as 50 kW, as for its sessions; a removed charger counts where no other is left, and
+-- for the time it was there
+create view core.connection_power with (security_invoker = true) as
+select h.partner_id,
+       h.connection_id,
+       coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'), sum(coalesce(h.power_kw, 50))) as kw,
+       max(case h.status when 'active' then 'infinity'
+                -- without a span the next registration has its time
+                else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
+  from core.chargers h
+ where h.connection_id is not null
+ group by h.partner_id, h.connection_id;
+comment on view core.connection_power is
+  'What the chargers of a connection can give, in kW, and until when one with a MID meter was there. No row without a '
+  'charger.';
+grant select on core.connection_power to api_owner;
+
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first. The tenant does not lead: as for core.delivered_months_quarter
@@ -2888,14 +2912,6 @@ comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because '
   'nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
-
--- A delivered month as the API shows it.
-create function private.month_json(month core.delivered_months) returns json
-language sql stable
-return json_build_object(
-  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
-  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh',
-      month.accepted_kwh);
 
 -- supabase/schemas/money/bookings/tables.sql
 
@@ -7966,6 +7982,7 @@ begin
                a.cpo_external_ref,
                a.access_channel,
                a.iban_checksum_ok,
+               private.paid_back_on(a) as payment_returned_on,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
                   select s.full_name, s.email, private.iso(s.mail_failed_at) as mail_failed_at, s.mail_failed_reason
@@ -11125,6 +11142,21 @@ begin
     left join core.credits c on c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null;
 end $$;
 
+-- Why the register rejected a month, or credited less than was delivered, in its own words. Null for any other month,
+-- and once it is delivered again.
+create function private.register_reason(month core.delivered_months) returns text
+language plpgsql stable
+as $$
+begin
+  -- of most months nothing is looked up
+  return case when month.status = 'rejected' or month.accepted_kwh < month.total_kwh then (
+    select k.reason
+      from core.booking_rows r
+      join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+     where r.partner_id = month.partner_id and r.connection_id = month.connection_id and r.period = month.period
+     order by k.credited_at desc limit 1) end;
+end $$;
+
 -- Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql
@@ -11362,15 +11394,8 @@ begin
      and (chosen is null or c.account_id = any (chosen))
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant
                        and g.connection_id = c.id offset 0) g on true
-   cross join lateral (
-     -- a charger of unknown power counts as 50 kW, as for its sessions; a removed charger counts for the time it was
-     -- there
-     select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'),
-                     sum(coalesce(h.power_kw, 50))) as kw,
-            max(case h.status when 'active' then 'infinity'
-                     -- without a span the next registration has its time
-                     else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
-       from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
+    left join lateral (select * from core.connection_power h where h.partner_id = tenant
+                       and h.connection_id = c.id offset 0) h on true
    cross join lateral unnest(q.months) m
    cross join lateral (
      -- a charger that had a MID meter in the month is enough; an archived connection has no gates
@@ -11378,9 +11403,7 @@ begin
                   when h.mid_until >= private.dutch_midnight(m.period) then array_remove(g.closed_for_booking,
                       'mid_charger_registered')
                   else g.closed_for_booking end)[1] as closed) gate
-   cross join lateral (
-     select extract(epoch from private.dutch_midnight((m.period + interval '1 month')::date)
-                             - private.dutch_midnight(m.period)) / 3600 as hours) l
+   cross join lateral (select private.hours_of(m.period) as hours) l
    cross join lateral (
      select avg(p.total_kwh) as average,
             count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats
@@ -12237,6 +12260,14 @@ end $$;
 -- supabase/schemas/money/figures/ere_positions.sql
 
 -- GET /v1/ere-positions.
+
+-- A delivered month as the API shows it.
+create function private.month_json(month core.delivered_months) returns json
+language sql stable
+return json_build_object(
+  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
+  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh',
+      month.accepted_kwh, 'register_reason', private.register_reason(month));
 
 -- What the latest of these years with months that count yields for an account, else what the first does.
 create function private.latest_ere(account uuid, years int[]) returns json
@@ -15092,6 +15123,24 @@ as $$
      and (l.failed_effect <> 'account' or private.to_same_iban(l, last4, changed_at))
 $$;
 
+-- The day on which the bank sent the last payment to an account back because of its IBAN, which nobody changed since.
+-- Null if it did not, or if the CPO pays the account.
+create function private.paid_back_on(account core.accounts) returns date
+language plpgsql stable
+as $$
+declare
+  back json;
+begin
+  -- few accounts have such a line
+  if account.payout_handler = 'service_pays_customer' and exists (
+    select from core.payout_lines l
+     where l.partner_id = account.partner_id and l.account_id = account.id and l.failed_effect = 'account'
+       and l.released_at is null) then
+    back := private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at);
+  end if;
+  return case back ->> 'because' when 'account' then (back ->> 'day')::date end;
+end $$;
+
 -- supabase/schemas/money/payouts/settlements.sql
 
 -- GET /v1/settlements: what a CPO was paid for each customer that it settles with itself.
@@ -17944,6 +17993,16 @@ end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
   'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found '
   'until the payment is made.';
+
+create function api.read_portal_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.settlement_document((request ->> 'settlement_id')::uuid);
+end $$;
+comment on function api.read_portal_settlement(jsonb, jsonb) is
+  'A settlement of any client of a partner, for its pages: as api.read_settlement.';
 
 -- supabase/schemas/outbox/documents/render.sql
 
@@ -21065,7 +21124,7 @@ begin
                  'account_id', p.id, 'reference', p.cpo_external_ref,
                  'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
-                 'iban_fits', p.iban_checksum_ok is not false and not private.is_paid_back(p.account),
+                 'iban_fits', p.iban_checksum_ok is not false and private.paid_back_on(p.account) is null,
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
@@ -21086,7 +21145,7 @@ comment on function api.read_portal_client(jsonb, jsonb) is
   'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
   'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, '
   'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong, '
-  'and where private.is_paid_back. Send after for the next page; null at the end.';
+  'and with private.paid_back_on. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer
@@ -21407,7 +21466,7 @@ begin
               where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
            'payout_handler', g.payout_handler,
            'iban_checksum_ok', a.iban_checksum_ok,
-           'paid_back', private.is_paid_back(a),
+           'paid_back', private.paid_back_on(a) is not null,
            'has_payments', exists (select from core.payout_lines l
                                     where l.partner_id = portal_account.partner
                                       and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
@@ -21415,13 +21474,19 @@ begin
            'months', (
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
+                      'reason', private.register_reason(d.whole), 'beyond_power', d.beyond_power,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
                       'file', u.file_name, 'upload_id', v.upload_id,
                       'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
                       order by d.period desc, d.connection_id), '[]')
-               from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
+               from (select d.*, d as whole, n.ean_code, n.connections,
+                            dense_rank() over (order by d.period desc) as place,
+                            d.total_kwh > w.kw * private.hours_of(d.period) as beyond_power
                        from (select n.*, count(*) over () as connections from core.connections n
                               where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
+                       -- else the view adds up the whole tenant
+                       left join lateral (select * from core.connection_power w where w.partner_id = n.partner_id
+                                          and w.connection_id = n.id offset 0) w on true
                        join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id) d
                left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
                                           and v.id = d.delivery_id
@@ -22161,17 +22226,7 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
--- Whether the service pays an account, and the bank sent the last payment back because of its IBAN, which nobody
--- changed since.
-create function private.is_paid_back(account core.accounts) returns boolean
-language sql stable
-as $$
-  select account.payout_handler = 'service_pays_customer' and coalesce(
-    private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at)
-      ->> 'because' = 'account', false)
-$$;
-
--- The accounts of a partner's clients that private.is_paid_back; up to 1,001.
+-- The accounts of a partner's clients with private.paid_back_on; up to 1,001.
 create function private.accounts_paid_back(partner uuid) returns uuid[]
 language sql stable
 as $$
@@ -22181,7 +22236,7 @@ as $$
              where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
                  and l.released_at is null) l
       join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
-     where a.client_id is not null and private.is_paid_back(a)
+     where a.client_id is not null and private.paid_back_on(a) is not null
      limit 1001)
 $$;
 
@@ -23535,12 +23590,12 @@ create function private.own_left_out(year int) returns json
 language sql stable security definer
 as $$
   with month as (
-    select d.* from private.own_account_rows() a
+    select d.*, d as whole from private.own_account_rows() a
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
      where d.period >= make_date(year, 1, 1) and d.period < make_date(year + 1, 1, 1)
   ), left_out as (
-    select d.period, d.connection_id, d.total_kwh - coalesce(k.accepted_kwh, 0) as kwh,
+    select d.period, d.connection_id, d.total_kwh - coalesce(d.accepted_kwh, 0) as kwh,
            case when d.status = 'staged' then 'no_factor'
                 when d.status <> 'outside_mandate' then 'register'
                 when d.period < private.first_delivery_month() then 'before_ere'
@@ -23550,17 +23605,10 @@ as $$
                                 and d.period between m.valid_from and least(m.valid_until,
                                                                             private.dutch_day(m.ended_at)))
                                                                             then 'mandate_ended'
-                else 'outside_mandate' end as why, k.reason
+                else 'outside_mandate' end as why, private.register_reason(d.whole) as reason
       from month d
-      left join lateral (
-        select k.accepted_kwh, k.reason
-          from core.booking_rows r
-          join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-         where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period
-           and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
-         order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
      where d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered'
-         and k.accepted_kwh < d.total_kwh
+         and d.accepted_kwh < d.total_kwh
           or d.status = 'staged' and d.total_kwh > 0
              and not exists (select from core.ere_factors f where f.delivery_year = year)
              and exists (select from core.mandates m where m.partner_id = d.partner_id
@@ -29637,8 +29685,13 @@ begin
            'status', case when j.verdict = 'staged' then 'ingested' when j.verdict in ('outside_mandate', 'locked')
                           then j.verdict else 'invalid' end,
            'reason', case when j.verdict not in ('staged', 'outside_mandate', 'locked') then j.verdict end,
-           'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM')))) into results
-    from judged j;
+           'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM'),
+           'flags', case when j.total_kwh > w.kw * private.hours_of(j.period) then array['beyond_power'] end)))
+    into results
+    from judged j
+    -- else the view adds up the whole tenant
+    left join lateral (select * from core.connection_power w where w.partner_id = tenant
+                       and w.connection_id = j.connection offset 0) w on true;
   return coalesce(results, '[]');
 end $$;
 
@@ -30260,9 +30313,14 @@ begin
                'periods', jsonb_agg(distinct r.period order by r.period),
                'status', case emit_months.type when 'account.months_locked' then 'submitted'
                               when 'account.months_reopened' then 'staged'
-                                               else replace(emit_months.type, 'account.months_', '')
-                                                   end))::private.occurrence
-        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
+                                               else replace(emit_months.type, 'account.months_', '') end)
+               -- each with the register's own words
+               || case emit_months.type when 'account.months_rejected' then jsonb_build_object('months', jsonb_agg(
+                    jsonb_build_object('period', r.period, 'connection_id', r.connection_id, 'reason', k.reason)
+                      order by r.period, r.connection_id)) else '{}' end)::private.occurrence
+        from core.booking_rows r
+        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = tenant and r.id = any (rows)
        group by r.account_id, r.booking_id order by min(r.id::text)));
   end if;
 end $$;
@@ -30416,6 +30474,7 @@ declare
   connection uuid;
   verdicts   json;
   changes    json;
+  beyond     json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -30465,15 +30524,18 @@ begin
          json_object_agg(j.period, case when j.old_kwh is null then 'created'
                                         when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
                                         else 'changed' end)
-           filter (where j.verdict in ('staged', 'outside_mandate'))
-    into verdicts, changes from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
+           filter (where j.verdict in ('staged', 'outside_mandate')),
+         json_agg(j.period) filter (where j.total_kwh > w.kw * private.hours_of(j.period))
+    into verdicts, changes, beyond
+    from judged j left join core.connection_power w on w.partner_id = tenant and w.connection_id = connection;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes,
+                           'beyond_power', beyond);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
   'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
-  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
-  'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
+  'unchanged}, beyond_power: [period]}, changes of stored months, and beyond_power of more kWh than the connection''s '
+  'chargers can give, null if none is. Four arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';
 

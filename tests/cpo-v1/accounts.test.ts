@@ -77,6 +77,7 @@ describe("§4.1 POST /v1/accounts creates a concept account", () => {
       account_id: expect.anything(),
       access_channel: "cpo_api",
       iban_checksum_ok: true,
+      payment_returned_on: null,
       signatory: {
         full_name: "Sanne de Vries",
         email: "sanne@example.nl",

@@ -249,6 +249,7 @@ describe("§2 delivered months", () => {
       received_at,
       connection_id,
       accepted_kwh: null,
+      register_reason: null,
     });
     expect(delivered_months).toEqual([
       row("2026-01", 0.1, "staged"),

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { anyText } from "../harness/any_text.ts";
+import { MID_CHARGER } from "../harness/chargers.ts";
 import { addConnection } from "../harness/connections.ts";
 import { signMandate } from "../harness/mandate.ts";
 import { createAccount, type Partner } from "../harness/people.ts";
@@ -53,6 +54,20 @@ const verdicts = (body: { results: { status: string; reason?: string }[] }) =>
   body.results.map(({ status, reason }) => reason ?? status);
 
 describe("§4.1 what a batch answers", () => {
+  test("§4.1 a month of more kWh than the chargers can give is stored, and named; without a charger nobody knows", async () => {
+    const flags = async (total_kwh: number) =>
+      (await deliver([month("2026-02", total_kwh), month("2026-03", 37_150)])).body.results.map(
+        (result: { status: string; flags?: string[] }) => [result.status, ...(result.flags ?? [])],
+      );
+    expect(await flags(312_500)).toEqual([["ingested"], ["ingested"]]);
+    const { account_id } = account;
+    await world.post("/v1/chargers", { account_id, ...MID_CHARGER }, await world.partnerA.client.token());
+    // 50 kW for 672 and 743 hours: in March a clock skips one
+    expect(await flags(33_600.001)).toEqual([["ingested", "beyond_power"], ["ingested"]]);
+    expect(await flags(33_600)).toEqual([["ingested"], ["ingested"]]);
+    expect((await deliver([month("2026-03", 37_150.001)])).body.results[0].flags).toEqual(["beyond_power"]);
+  });
+
   test("§4.1 every outcome at once, counted, in the order of months", async () => {
     await deliver([month("2026-02", 1), month("2026-03", 2)]);
     await setStatus("2026-02", "registered");

@@ -91,6 +91,13 @@ describe("contract §3 booking credit", () => {
       "2026-05": "registered",
       "2026-06": "rejected",
     });
+    const { positions } = (await world.get("/v1/ere-positions?limit=200", await world.partnerA.client.token())).body;
+    const { account_id } = customers[0] as Customer;
+    const own = positions.find((position: { account_id: string }) => position.account_id === account_id);
+    expect(
+      own.delivered_months.map(({ register_reason }: { register_reason: string | null }) => register_reason),
+      "the register's words where it gave less, or nothing",
+    ).toEqual([null, "meter read late, by hand", "no such connection"]);
     await world.agrees();
     expect((await world.done(command)).changed).toBe(false);
     await refusedWhole(credit(`${row["2026-05"]},151,read again`), "was credited another amount");

@@ -118,6 +118,18 @@ describe("contract §3 what a CPO is paid, on its pages", () => {
       expect(csv.split("\r\n")[1]).toContain(`"Vera Via";"${via.account.cpo_external_ref}";10,65;"Betaald"`);
     }
     const none = "0".repeat(32);
+    const [, pdf = ""] =
+      /href="([^"]*\/payouts\/settlements\/[-0-9a-f]{36}[^"]*)"/.exec(
+        (await ask(portal(world, "/payouts/settlements"))).text,
+      ) ?? [];
+    expect(pdf).toContain(settlements[0].settlement_id);
+    await world.send("/documents/run", { method: "POST", token: world.environment.config.WORKER_SECRET });
+    const { status, headers } = await ask(pdf);
+    expect([status, headers.get("content-type")]).toEqual([200, "application/pdf"]);
+    expect((await stranger(pdf)).status, "nobody else's").toBe(404);
+    const unknown = portal(world, "/payouts/settlements/00000000-0000-4000-8000-000000000000");
+    expect((await ask(unknown)).status).toBe(404);
+
     expect((await ask(portal(world, `/payouts/settlements?payment=${none}`))).text).toContain("Bij dit kenmerk");
     expect((await ask(portal(world, "/payouts/settlements?lang=en"))).text).toContain("For your customers");
   });
@@ -156,6 +168,7 @@ describe("contract §3 what a CPO is paid, on its pages", () => {
     );
     expect(said).toContain("U rekent zelf af met deze klant");
     expect(said).toContain("Een maand is afgewezen door het register.");
+    expect(said, "and why").toMatch(/mei 2026 50,0 Afgewezen .{0,12}Het register zegt: “rejected in a rehearsal”/);
     const { id } = await world.row("select id from core.uploads where partner_id = $1", world.partnerA.id);
     expect(text).toMatch(new RegExp(`/uploads/${id}[^>]*>bestand</a> upload <code>${id}</code>`));
     expect((await stranger(portal(world, `/customers/${via.account_id}`))).status).toBe(404);
@@ -236,10 +249,12 @@ describe("§4.2 what needs attention of its accounts and clients leads to exactl
     const page = `/settings/clients/${client.id}`;
     const lines = (await attention()).filter(({ href }) => href.startsWith(page));
     expect(lines.map(({ said, href }) => [said, href])).toEqual([
-      ["Test client: 1 webhook staat uit", page],
-      ["Test client: 1 webhook geeft fouten", page],
+      ["Test client: 1 webhook staat uit", `${page}#webhooks`],
+      ["Test client: 1 webhook geeft fouten", `${page}#webhooks`],
       ["Test client: 2 laadbeurten wachten op een laadpaal die wij niet kennen", `${page}#parked`],
     ]);
+    const list = (await ask(portal(world, "/settings/clients"))).text;
+    expect(list, "the list leads to what its chip says").toContain(`${page}?lang=nl#webhooks`);
     const { text } = await ask(portal(world, page));
     expect(words(text)).toMatch(/Laadbeurten die wachten op een laadpaal .* PAAL-12 external_ref 2/);
     const webhooks = (await ask(portal(world, "/settings/webhooks"))).text;

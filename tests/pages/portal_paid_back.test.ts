@@ -149,6 +149,27 @@ test("§4.2 a customer whom the bank could not pay is found by the CPO, until it
   expect(await page(`/customers/${own.account_id}`)).not.toContain("De bank kon");
 });
 
+test("§4.1 GET /v1/accounts says when the bank sent a payment back, until another IBAN is given", async () => {
+  const returned = async ({ account }: Account) =>
+    (await world.get(`/v1/accounts?cpo_external_ref=${account.cpo_external_ref}`, token)).body.accounts[0]
+      .payment_returned_on;
+  const set = (fields: string) =>
+    world.row(`update core.accounts set ${fields} where id = $1 returning 1`, own.account_id);
+  await set("iban_last4 = (select l.iban_last4 from core.payout_lines l where l.payee_id = accounts.id)");
+  expect([await returned(own), await returned(via)]).toEqual([expect.stringMatching(/^20\d\d-\d\d-\d\d$/), null]);
+  const bank = (effect: string) =>
+    world.row(
+      "update core.payout_lines set failed_effect = $2 where payee_id = $1 returning 1",
+      own.account_id,
+      effect,
+    );
+  await bank("holder");
+  expect(await returned(own), "who died is not told").toBe(null);
+  await bank("account");
+  await set("iban_last4 = '0001'");
+  expect(await returned(own), "another IBAN").toBe(null);
+});
+
 test("§4.2 a kind of customers that was chosen is kept with what they need", async () => {
   await world.row(
     "update core.accounts set iban_last4 = (select iban_last4 from core.payout_lines where payee_id = $1) where id = $1 returning 1",

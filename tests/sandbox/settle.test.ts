@@ -217,8 +217,19 @@ describe("§4.3 contract §5 POST /sandbox/v1/settle", () => {
       ).map(({ periods }) => periods),
     ).toEqual([["2026-05-01"]]);
     expect((await settle({ quarter: "2026-Q2", reject: ["2026-05"] })).body, "a repeat changes nothing").toEqual(body);
+    const token = await world.partnerA.client.token();
+    const reasons = async () =>
+      (await world.get("/v1/ere-positions?limit=200", token)).body.positions
+        .find((position: { account_id: string }) => position.account_id === account_id)
+        .delivered_months.map(({ register_reason }: { register_reason: string | null }) => register_reason);
+    expect(await reasons(), "why, in the position").toEqual([null, "rejected in a rehearsal"]);
+    const { events } = (await world.get(`/v1/events?limit=100&account_id=${account_id}`, token)).body;
+    expect(events.find(({ type }: { type: string }) => type === "account.months_rejected").data).toMatchObject({
+      months: [{ period: "2026-05-01", connection_id: expect.any(String), reason: "rejected in a rehearsal" }],
+    });
     const months = [{ period: "2026-05", total_kwh: 40 }];
-    await world.post("/v1/sessions:batch", { account_id, months }, await world.partnerA.client.token());
+    await world.post("/v1/sessions:batch", { account_id, months }, token);
+    expect(await reasons(), "delivered again").toEqual([null, null]);
     const { body: settled } = await settle();
     expect(settled).toMatchObject({ kwh: 140, left_out: [] });
     // what is credited cannot be rejected by asking later, and what is paid cannot fail: neither is ignored in silence

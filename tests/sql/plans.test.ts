@@ -167,7 +167,7 @@ const GUARDS: Record<string, { fences: number; step: string }> = {
   "private.booking_row": { fences: 1, step: "show a booking" },
   "private.check_books": { fences: 1, step: "check" },
   "private.invoice_months": { fences: 1, step: "show an invoice" },
-  "private.judge_quarter": { fences: 1, step: "judge" },
+  "private.judge_quarter": { fences: 2, step: "judge" },
   "private.paid_of": { fences: 1, step: "pay" },
   "private.paid_for": { fences: 1, step: "settle" },
   "private.positions": { fences: 1, step: "positions" },
@@ -205,11 +205,13 @@ const TIMED: Record<string, number> = {
   // tests/partner/customers.test.ts shows it
   "private.customer_page": 1,
   "private.judge_sessions": 2,
+  // of one account: without it, all chargers of its partner
+  "private.portal_account": 1,
   "private.read_sessions": 1,
   "private.resolve_chargers": 2,
   "private.retry_parked": 3,
   "private.reused_ids": 3,
-  "private.store_months_of_file": 1,
+  "private.store_months_of_file": 2,
   "private.store_sessions": 3,
   "private.total_sessions": 1,
   "private.withdraw_charging_sessions": 1,

@@ -84,6 +84,7 @@ const OF: Readonly<Record<string, readonly string[]>> = {
   overview: ["accounts.id"],
   payouts: ["invoices.number"],
   settlement: ["payout_parts.id"],
+  settlements: ["payout_parts.id"],
   statement: ["payout_lines.id", "documents.id"],
   uploads: ["uploads.id"],
   webhooks: ["webhook_endpoints.id"],

@@ -25,6 +25,17 @@ export type Credential = {
 
 export type Send = (request: Request, credential: Credential | null) => Promise<Response>;
 
+/**
+ * The largest body that is sent, in bytes; no route takes more than an eighth of it. The service closes the connection
+ * of a larger one before it has read it, and its refusal is lost.
+ */
+const LARGEST = 32 * 1024 * 1024;
+const tooLarge = () =>
+  Response.json(
+    { error: "payload_too_large", detail: "The body is larger than any route accepts, and was not sent. Send less." },
+    { status: 413 },
+  );
+
 /** After these a request may have been done or not. */
 const UNSURE = new Set([408, 500, 502, 503, 504]);
 /** Answers that have no body (Fetch standard, section 2.2.3). */
@@ -118,6 +129,7 @@ export function sender(baseUrl: string, options: SendOptions): Send {
     const route = routeOf(method, path);
     // in whole, also of a stream, so that it can be sent again; of a copy, because Bun forgets the type of what was read
     const body = request.body ? await request.clone().arrayBuffer() : undefined;
+    if (body && body.byteLength > LARGEST) return tooLarge();
     const repeatable = isIdempotent(method, path, body);
     tickets += 1;
     const ticket = tickets;

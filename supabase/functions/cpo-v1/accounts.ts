@@ -76,6 +76,13 @@ const Account = z
     ...accountFields,
     access_channel: z.string().meta({ description: "How the account was created", example: "cpo_api" }),
     iban_checksum_ok: ibanChecksumOk(),
+    payment_returned_on: calendarDate()
+      .nullable()
+      .meta({
+        description:
+          "The day on which the bank sent back our last payment to this customer, because the IBAN cannot be paid. Send " +
+          "another IBAN with a repeat of POST /v1/accounts: then it is null. Null too if you pay the customer yourself",
+      }),
     signatory: z
       .object({
         full_name: z.string().meta({ description: "First and last name" }),

@@ -16,6 +16,7 @@ export const ANSWERS = {
     connection_id: z.string(),
     verdicts: z.record(z.string(), z.union([status.exclude(["invalid"]), reason.unwrap()])).nullable(),
     changes: z.record(z.string(), change.unwrap()).nullable(),
+    beyond_power: z.array(z.string()).nullable(),
   }),
   get_ocpi: Connection.omit({ versions_url: true }),
   export_settlements: z.object({ csv: z.string() }),

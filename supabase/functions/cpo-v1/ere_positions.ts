@@ -17,6 +17,14 @@ const DeliveredMonth = z
     received_at: instant().meta({ description: "When the total was last delivered" }),
     connection_id: z.guid().meta({ description: "The connection: one metering point (EAN) of an account" }),
     accepted_kwh: z.number().nullable().meta({ description: "kWh that the register accepted; null unless registered" }),
+    register_reason: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "Why the register rejected the month, or accepted less than you delivered, in its own words. Null for any other " +
+          "month, and once you deliver it again",
+      }),
   })
   .meta({ id: "DeliveredMonth" });
 

@@ -54,6 +54,14 @@ export const MonthResult = z
           "Of a month that is stored: whether this made its total, replaced another one, or found the same kWh and " +
           "session count; absent if it is locked or invalid",
       }),
+    flags: z
+      .array(z.string())
+      .optional()
+      .meta({
+        description:
+          "What makes the month implausible: beyond_power, more kWh than the connection's chargers can give in it. It " +
+          "is stored all the same: check it. A charger of unknown power counts as 50 kW",
+      }),
   })
   .meta({ id: "MonthResult" });
 
@@ -147,7 +155,7 @@ export const deliverMonths = endpoint(
     const times = new Map<string | null, number>();
     for (const { month } of items) times.set(month, (times.get(month) ?? 0) + 1);
     const judged = items.filter(({ month }) => month !== null && times.get(month) === 1);
-    const { connection_id, verdicts, changes } = JSON.parse(
+    const { connection_id, verdicts, changes, beyond_power } = JSON.parse(
       await call("ingest_months", {
         ...about,
         periods: array(judged.map(({ month }) => month)),
@@ -166,7 +174,12 @@ export const deliverMonths = endpoint(
         case "ingested":
         case "outside_mandate":
           counts[verdict === "ingested" ? "accepted" : verdict] += 1;
-          return { period, status: verdict, change: changes?.[month as string] };
+          return {
+            period,
+            status: verdict,
+            change: changes?.[month as string],
+            ...(beyond_power?.includes(month as string) ? { flags: ["beyond_power"] } : {}),
+          };
         case "locked":
           counts.locked += 1;
           return { period, status: verdict };

@@ -48,7 +48,13 @@ const RowResult = z
     connection_id: z.guid().optional().meta({ description: "The connection of the month" }),
     session_id: z.string().optional().meta({ description: "The file's id of the session" }),
     charging_session_id: z.guid().optional().meta({ description: "Our id of the stored session" }),
-    flags: flags().optional(),
+    flags: flags()
+      .optional()
+      .meta({
+        description:
+          "Of a session: why it is implausible, as charging-sessions. Of a month: as sessions:batch; it is stored all " +
+          "the same",
+      }),
     counted: z.boolean().optional().meta({ description: "Whether the session is in its month's total now" }),
     not_counted: NotCounted.optional(),
   })

@@ -107,6 +107,24 @@ create index chargers_connection on core.chargers (connection_id);
 -- serves: the chargers of a person
 create index chargers_user on core.chargers (user_id, created_at) where user_id is not null;
 select private.enable_tenant_policy('core.chargers', 'select, insert, update');
+
+-- a charger of unknown power counts as 50 kW, as for its sessions; a removed charger counts where no other is left, and
+-- for the time it was there
+create view core.connection_power with (security_invoker = true) as
+select h.partner_id,
+       h.connection_id,
+       coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'), sum(coalesce(h.power_kw, 50))) as kw,
+       max(case h.status when 'active' then 'infinity'
+                -- without a span the next registration has its time
+                else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
+  from core.chargers h
+ where h.connection_id is not null
+ group by h.partner_id, h.connection_id;
+comment on view core.connection_power is
+  'What the chargers of a connection can give, in kW, and until when one with a MID meter was there. No row without a '
+  'charger.';
+grant select on core.connection_power to api_owner;
+
 -- serves: the chargers whose MID evidence is to be judged, oldest first
 create index chargers_unconfirmed on core.chargers (created_at, id) where status = 'active' and mid_eligible is null;
 -- serves: GET /v1/chargers, newest first. The tenant does not lead: as for core.delivered_months_quarter

@@ -21,6 +21,12 @@ create function private.dutch_midnight(day date) returns timestamptz
 language sql immutable parallel safe
 return day::timestamp at time zone 'Europe/Amsterdam';
 
+-- The hours of a Dutch month, by its first day.
+create function private.hours_of(month date) returns numeric
+language sql immutable parallel safe
+return extract(epoch from private.dutch_midnight((month + interval '1 month')::date)
+                          - private.dutch_midnight(month)) / 3600;
+
 -- The first day of the quarter of a day.
 create function private.quarter_of(day date) returns date
 language sql immutable parallel safe

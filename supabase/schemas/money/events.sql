@@ -12,9 +12,14 @@ begin
                'periods', jsonb_agg(distinct r.period order by r.period),
                'status', case emit_months.type when 'account.months_locked' then 'submitted'
                               when 'account.months_reopened' then 'staged'
-                                               else replace(emit_months.type, 'account.months_', '')
-                                                   end))::private.occurrence
-        from core.booking_rows r where r.partner_id = tenant and r.id = any (rows)
+                                               else replace(emit_months.type, 'account.months_', '') end)
+               -- each with the register's own words
+               || case emit_months.type when 'account.months_rejected' then jsonb_build_object('months', jsonb_agg(
+                    jsonb_build_object('period', r.period, 'connection_id', r.connection_id, 'reason', k.reason)
+                      order by r.period, r.connection_id)) else '{}' end)::private.occurrence
+        from core.booking_rows r
+        left join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+       where r.partner_id = tenant and r.id = any (rows)
        group by r.account_id, r.booking_id order by min(r.id::text)));
   end if;
 end $$;

@@ -49,6 +49,7 @@ declare
   connection uuid;
   verdicts   json;
   changes    json;
+  beyond     json;
 begin
   perform private.act_as(caller, 'cpo');
   tenant := private.partner_id();
@@ -98,14 +99,17 @@ begin
          json_object_agg(j.period, case when j.old_kwh is null then 'created'
                                         when (j.old_kwh, j.old_count) = (j.total_kwh, j.session_count) then 'unchanged'
                                         else 'changed' end)
-           filter (where j.verdict in ('staged', 'outside_mandate'))
-    into verdicts, changes from judged j;
-  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes);
+           filter (where j.verdict in ('staged', 'outside_mandate')),
+         json_agg(j.period) filter (where j.total_kwh > w.kw * private.hours_of(j.period))
+    into verdicts, changes, beyond
+    from judged j left join core.connection_power w on w.partner_id = tenant and w.connection_id = connection;
+  return json_build_object('connection_id', connection, 'verdicts', verdicts, 'changes', changes,
+                           'beyond_power', beyond);
 end $$;
 comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
   'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
-  'unchanged}}, these of stored months. Four arrays as Postgres writes them, an entry '
-  'each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
+  'unchanged}, beyond_power: [period]}, changes of stored months, and beyond_power of more kWh than the connection''s '
+  'chargers can give, null if none is. Four arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
   'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';

@@ -127,11 +127,3 @@ comment on view core.counted_months is
   'The delivered months that count toward ERE: inside a mandate, or booked already. A month that is staged because '
   'nobody has signed yet does not count.';
 grant select on core.counted_months to api_owner;
-
--- A delivered month as the API shows it.
-create function private.month_json(month core.delivered_months) returns json
-language sql stable
-return json_build_object(
-  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
-  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh',
-      month.accepted_kwh);

@@ -59,6 +59,17 @@ const months = (about: string, status: string): EventRow => ({
   },
   partner: null,
 });
+const rejectedMonths = months("The register rejected months, which can be delivered again", "rejected");
+const RejectedMonth = z
+  .object({
+    period: calendarDate().meta({ description: "The first of the month" }),
+    connection_id,
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "Why, in the register's own words", example: "The EAN was on another name in this month" }),
+  })
+  .meta({ id: "RejectedMonth" });
 const registration = (about: string, status: z.infer<typeof RegistrationStatus>): EventRow => {
   const registration_status = z.literal(status).meta({ description: "Status of the registration" });
   return {
@@ -199,7 +210,10 @@ const table = {
   },
   "account.months_locked": months("Months were booked, and are locked", "submitted"),
   "account.months_registered": months("The register credited months", "registered"),
-  "account.months_rejected": months("The register rejected months, which can be delivered again", "rejected"),
+  "account.months_rejected": {
+    ...rejectedMonths,
+    client: { ...rejectedMonths.client, months: z.array(RejectedMonth).meta({ description: "Each, and why" }) },
+  },
   "account.months_reopened": months("A booking was withdrawn, and its months can be delivered again", "staged"),
   "ere.sold": sale(
     "ERE were sold. For a client: of an account that you settle with yourself. For a partner: with a share for you",
@@ -244,7 +258,9 @@ export function eventLog(log: "client" | "partner") {
           .guid()
           .nullable()
           .meta({ description: "The account, for an event about an account of a CPO client" }),
-        data: z.object(EVENTS[type][log] ?? {}).meta({ description: "Ids, references and status; no personal data" }),
+        data: z
+          .object(EVENTS[type][log] ?? {})
+          .meta({ description: "Ids, references, status and reasons; no personal data" }),
       })
       .meta({ id: `${prefix}Event${pascal(type)}`, description: EVENTS[type].about }),
   );

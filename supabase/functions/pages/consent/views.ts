@@ -1,5 +1,6 @@
 import { type Frame, type Html, layout } from "../kit/frame.ts";
 import { html } from "../kit/html.ts";
+import { icon } from "../kit/parts/icons.ts";
 import { type SignInShown, signInPage } from "../kit/sign_in_views.ts";
 import { kindPage } from "../kit/views.ts";
 import type { Asking } from "./model.ts";
@@ -40,10 +41,9 @@ export function askPage(
     body: html`${shown.again ? html`<p class="panel waits" role="alert">${words.again}</p>` : ""}
 <p class="lead">${operated_by ? words.who(name, operated_by, service) : words.who_unknown(name, service)}</p>
 <h2>${words.may(name)}</h2>
-<ul>${scopes.map((scope) => html`<li>${frame.words.scopes[scope]}</li>`)}</ul>
+<ul class="may">${scopes.map((scope) => html`<li>${icon("check")}<span>${frame.words.scopes[scope]}</span></li>`)}</ul>
 <p>${words.may_not(name)}</p>
 <p>${words.stop(config.SUPPORT_EMAIL)}</p>
-<p class="quiet">${words.back_to(shown.host)}</p>
 <form method="post" action="${to("")}">
 <input type="hidden" name="proof" value="${shown.proof}">
 <div class="actions">
@@ -51,10 +51,8 @@ export function askPage(
 <a class="button second" href="${refused}" rel="noreferrer">${words.refuse}</a>
 </div>
 </form>
-<form class="sheet" method="post" action="${to("/sign-out")}">
-<p>${words.signed_in} <strong>${shown.email}</strong></p>
-<button class="button second">${words.other}</button>
-</form>`,
+<p class="quiet apart">${words.back_to(shown.host)}</p>
+<form class="quiet" method="post" action="${to("/sign-out")}">${words.signed_in} <strong>${shown.email}</strong>. <button class="plain">${words.other}</button></form>`,
   });
 }
 

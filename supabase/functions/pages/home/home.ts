@@ -14,11 +14,10 @@ const show: Handler = (request) => {
       body: html`<p class="lead">${words.text(frame.config.SERVICE_NAME)}</p>
 <p>${words.signatory}</p>
 ${rowList([
-  { href: frame.to("/mijn"), what: words.mine },
-  { href: frame.to("/portal"), what: words.portal },
-])}
-<h2>${words.developers}</h2>
-<p><a class="link" href="${frame.config.BASE_URL}/docs">${words.docs}</a></p>`,
+  { href: frame.to("/mijn"), what: words.mine, when: words.mine_has },
+  { href: frame.to("/portal"), what: words.portal, when: words.portal_has },
+  { href: `${frame.config.BASE_URL}/docs`, what: words.developers, when: words.docs },
+])}`,
     }),
   );
 };

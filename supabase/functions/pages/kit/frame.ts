@@ -110,7 +110,7 @@ export function showSender(
   if (!brand) return html`<span class="mark">${config.SERVICE_NAME}</span>`;
   const { name, logo } = brand;
   const through = html`<small>${words.through(config.SERVICE_NAME)}</small>`;
-  if (!logo) return html`<span class="mark">${name} ${through}</span>`;
+  if (!logo) return html`<span class="mark"><span class="name" title="${name}">${name}</span> ${through}</span>`;
   return html`<span>${showLogo(name, logo, root)} ${through}</span>`;
 }
 

@@ -55,6 +55,10 @@ header nav { flex: none; }
 /* a phone has room for the language to change to */
 @media (max-width: 30rem) { header nav [aria-current] { display: none; } }
 .service { min-width: 0; display: flex; align-items: center; gap: .6rem; margin: 0; font-weight: 650; overflow-wrap: anywhere; }
+/* a long name is read whole by whoever does not see it, and on hover */
+.service:has(.name) { flex: 1 1 9rem; }
+.service .name { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden; line-height: 1.35; }
+@media print { .service .name { display: inline; } }
 /* a bolt in a leaf: decoration, so it has no name */
 .mark { position: relative; padding-left: calc(28px + .6rem); }
 .mark::before { content: ""; position: absolute; top: 50%; left: 0; width: 28px; height: 28px; margin-top: -14px; background: var(--accent); clip-path: path(evenodd, "M4 24V14C4 8.5 8.5 4 14 4h10v10c0 5.5-4.5 10-10 10zM15.6 7.5 9.5 15.2h4.1l-1.2 5.3 6.1-7.7h-4.1z"); forced-color-adjust: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
@@ -114,6 +118,9 @@ code { font: .95rem/1.5 ui-monospace, Consolas, "Liberation Mono", monospace; ov
 .todo li { margin: 0 0 1rem; padding: 1.25rem 1.5rem; background: var(--state-tint); border-left: 4px solid var(--state); border-radius: 0 10px 10px 0; }
 .todo p { margin: 0; }
 .todo .actions { margin-top: 1rem; }
+.may { padding: 0; list-style: none; }
+.may li { display: flex; gap: .75rem; margin: 0; padding: .55rem 0; border-bottom: 1px solid var(--line); }
+.may .icon { flex: none; margin-top: .2rem; color: var(--accent); }
 .kinds { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 .5rem; padding: 0; list-style: none; }
 .kinds li { display: flex; align-items: center; gap: .5rem; margin: 0; font-size: 1rem; }
 .kinds li::before { content: ""; width: .9rem; height: .9rem; border: 1.5px solid var(--accent); border-radius: 3px; background: var(--accent); }

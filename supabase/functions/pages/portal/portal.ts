@@ -73,6 +73,7 @@ export const portal: Flow = {
     { method: "GET", path: `${PATH}/payouts.csv`, run: payouts("downloadPayouts") },
     { method: "GET", path: `${PATH}/payouts/settlements`, run: payouts("showSettlements") },
     { method: "GET", path: `${PATH}/payouts/settlements.csv`, run: payouts("downloadSettlements") },
+    { method: "GET", path: `${PATH}/payouts/settlements/${ID}`, run: payouts("downloadSettlement") },
     { method: "GET", path: `${PATH}/payouts/:number{20[0-9]{2}-[0-9]{4,9}}`, run: payouts("downloadInvoice") },
     { method: "GET", path: `${PATH}/settings`, run: settings("showSettings") },
     { method: "GET", path: `${PATH}/settings/log`, run: settings("showLog") },

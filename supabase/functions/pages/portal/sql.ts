@@ -17,6 +17,7 @@ export const PORTAL_SQL = [
   "withdraw_drafts",
   "read_portal_payouts",
   "read_portal_settlements",
+  "read_portal_settlement",
   "read_invoice",
   "read_portal_settings",
   "read_portal_log",

@@ -322,13 +322,16 @@ function attentionTo(frame: PortalFrame, attention: Attention, has_accounts: boo
       const page = `/settings/clients/${id}`;
       const { of_client } = words.attention;
       return [
-        ...counted(disabled, (all, one) => of_client(name, words.attention.disabled(all, one)), page),
-        ...counted(failing, (all, one) => of_client(name, words.attention.failing(all, one)), page),
-        ...counted(parked, (all, one) => of_client(name, words.attention.parked(all, one)), page).map((line) => ({
-          ...line,
-          href: `${line.href}#parked`,
-        })),
-      ];
+        {
+          said: counted(disabled, (all, one) => of_client(name, words.attention.disabled(all, one)), page),
+          at: "webhooks",
+        },
+        {
+          said: counted(failing, (all, one) => of_client(name, words.attention.failing(all, one)), page),
+          at: "webhooks",
+        },
+        { said: counted(parked, (all, one) => of_client(name, words.attention.parked(all, one)), page), at: "parked" },
+      ].flatMap(({ said, at }) => said.map((line) => ({ ...line, href: `${line.href}#${at}` })));
     }),
     ...counted(customers?.unsigned ?? 0, words.attention.unsigned, "/customers", { needs: "signature" }),
     ...counted(customers?.ean ?? 0, words.attention.account_ean, "/customers", { needs: "ean" }),

@@ -67,6 +67,7 @@ begin
                a.cpo_external_ref,
                a.access_channel,
                a.iban_checksum_ok,
+               private.paid_back_on(a) as payment_returned_on,
                private.iso(a.created_at) as created_at,
                (select row_to_json(s) from (
                   select s.full_name, s.email, private.iso(s.mail_failed_at) as mail_failed_at, s.mail_failed_reason

@@ -27,6 +27,21 @@ begin
     left join core.credits c on c.partner_id = booking.partner_id and c.row_id = r.id and c.reversed_at is null;
 end $$;
 
+-- Why the register rejected a month, or credited less than was delivered, in its own words. Null for any other month,
+-- and once it is delivered again.
+create function private.register_reason(month core.delivered_months) returns text
+language plpgsql stable
+as $$
+begin
+  -- of most months nothing is looked up
+  return case when month.status = 'rejected' or month.accepted_kwh < month.total_kwh then (
+    select k.reason
+      from core.booking_rows r
+      join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
+     where r.partner_id = month.partner_id and r.connection_id = month.connection_id and r.period = month.period
+     order by k.credited_at desc limit 1) end;
+end $$;
+
 -- Stores what the register granted for the rows that wait, and marks them and their months. Returns what it stored.
 create function private.write_credits(tenant uuid, lines private.credit_line[]) returns private.credited_row[]
 language plpgsql

@@ -90,15 +90,8 @@ begin
      and (chosen is null or c.account_id = any (chosen))
     left join lateral (select * from core.connection_gates g where g.partner_id = tenant
                        and g.connection_id = c.id offset 0) g on true
-   cross join lateral (
-     -- a charger of unknown power counts as 50 kW, as for its sessions; a removed charger counts for the time it was
-     -- there
-     select coalesce(sum(coalesce(h.power_kw, 50)) filter (where h.status = 'active'),
-                     sum(coalesce(h.power_kw, 50))) as kw,
-            max(case h.status when 'active' then 'infinity'
-                     -- without a span the next registration has its time
-                     else least(h.removed_at, h.counts_until) end) filter (where h.mid_eligible) as mid_until
-       from core.chargers h where h.partner_id = tenant and h.connection_id = c.id) h
+    left join lateral (select * from core.connection_power h where h.partner_id = tenant
+                       and h.connection_id = c.id offset 0) h on true
    cross join lateral unnest(q.months) m
    cross join lateral (
      -- a charger that had a MID meter in the month is enough; an archived connection has no gates
@@ -106,9 +99,7 @@ begin
                   when h.mid_until >= private.dutch_midnight(m.period) then array_remove(g.closed_for_booking,
                       'mid_charger_registered')
                   else g.closed_for_booking end)[1] as closed) gate
-   cross join lateral (
-     select extract(epoch from private.dutch_midnight((m.period + interval '1 month')::date)
-                             - private.dutch_midnight(m.period)) / 3600 as hours) l
+   cross join lateral (select private.hours_of(m.period) as hours) l
    cross join lateral (
      select avg(p.total_kwh) as average,
             count(*) filter (where p.period >= m.period - interval '2 months' and p.total_kwh = m.total_kwh) as repeats

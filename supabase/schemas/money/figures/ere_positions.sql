@@ -1,5 +1,13 @@
 -- GET /v1/ere-positions.
 
+-- A delivered month as the API shows it.
+create function private.month_json(month core.delivered_months) returns json
+language sql stable
+return json_build_object(
+  'period', month.period, 'total_kwh', month.total_kwh, 'session_count', month.session_count, 'status', month.status,
+  'received_at', private.iso(month.received_at), 'connection_id', month.connection_id, 'accepted_kwh',
+      month.accepted_kwh, 'register_reason', private.register_reason(month));
+
 -- What the latest of these years with months that count yields for an account, else what the first does.
 create function private.latest_ere(account uuid, years int[]) returns json
 language plpgsql stable

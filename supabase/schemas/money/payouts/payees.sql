@@ -195,3 +195,21 @@ as $$
    where l.status = 'failed' and l.released_at is null
      and (l.failed_effect <> 'account' or private.to_same_iban(l, last4, changed_at))
 $$;
+
+-- The day on which the bank sent the last payment to an account back because of its IBAN, which nobody changed since.
+-- Null if it did not, or if the CPO pays the account.
+create function private.paid_back_on(account core.accounts) returns date
+language plpgsql stable
+as $$
+declare
+  back json;
+begin
+  -- few accounts have such a line
+  if account.payout_handler = 'service_pays_customer' and exists (
+    select from core.payout_lines l
+     where l.partner_id = account.partner_id and l.account_id = account.id and l.failed_effect = 'account'
+       and l.released_at is null) then
+    back := private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at);
+  end if;
+  return case back ->> 'because' when 'account' then (back ->> 'day')::date end;
+end $$;

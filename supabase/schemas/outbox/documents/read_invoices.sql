@@ -64,3 +64,13 @@ end $$;
 comment on function api.read_settlement(jsonb, jsonb) is
   'GET /v1/settlements/{settlement_id}: {settlement_id} to private.kept_document. Refused with settlement_not_found '
   'until the payment is made.';
+
+create function api.read_portal_settlement(caller jsonb, request jsonb) returns json
+language plpgsql stable security definer
+as $$
+begin
+  perform private.act_as(caller, 'partner');
+  return private.settlement_document((request ->> 'settlement_id')::uuid);
+end $$;
+comment on function api.read_portal_settlement(jsonb, jsonb) is
+  'A settlement of any client of a partner, for its pages: as api.read_settlement.';

@@ -96,7 +96,7 @@ begin
                  'account_id', p.id, 'reference', p.cpo_external_ref,
                  'name', private.account_name(p.account),
                  'created_at', private.iso(p.created_at), 'checklist', g.checklist, 'ere_eligible', g.ere_eligible,
-                 'iban_fits', p.iban_checksum_ok is not false and not private.is_paid_back(p.account),
+                 'iban_fits', p.iban_checksum_ok is not false and private.paid_back_on(p.account) is null,
                  'latest', m.latest) order by p.created_at desc, p.id desc), '[]')
           from page p
           join core.account_gates g on g.partner_id = p.partner_id and g.account_id = p.id
@@ -117,7 +117,7 @@ comment on function api.read_portal_client(jsonb, jsonb) is
   'parked, accounts, after}. client as in read_portal_clients; each webhook with its three latest attempts; parked is '
   'private.parked_names. accounts: [{account_id, reference, name, created_at, checklist, ere_eligible, '
   'iban_fits, latest: {period, total_kwh, rejected} | null}]. iban_fits is false for an IBAN that is wrong, '
-  'and where private.is_paid_back. Send after for the next page; null at the end.';
+  'and with private.paid_back_on. Send after for the next page; null at the end.';
 
 create function api.rotate_client_secret(caller jsonb, input jsonb) returns json
 language plpgsql security definer

@@ -200,7 +200,7 @@ begin
               where n.partner_id = portal_account.partner and n.account_id = g.account_id and n.status = 'active'),
            'payout_handler', g.payout_handler,
            'iban_checksum_ok', a.iban_checksum_ok,
-           'paid_back', private.is_paid_back(a),
+           'paid_back', private.paid_back_on(a) is not null,
            'has_payments', exists (select from core.payout_lines l
                                     where l.partner_id = portal_account.partner
                                       and l.payee_id = portal_account.partner and l.status <> 'cancelled'),
@@ -208,13 +208,19 @@ begin
            'months', (
              select coalesce(json_agg(json_build_object(
                       'period', to_char(d.period, 'YYYY-MM'), 'total_kwh', d.total_kwh, 'status', d.status,
+                      'reason', private.register_reason(d.whole), 'beyond_power', d.beyond_power,
                       'received_at', private.iso(d.received_at), 'request_id', v.request_id,
                       'file', u.file_name, 'upload_id', v.upload_id,
                       'ean_end', case when d.connections > 1 then right(d.ean_code, 4) end)
                       order by d.period desc, d.connection_id), '[]')
-               from (select d.*, n.ean_code, n.connections, dense_rank() over (order by d.period desc) as place
+               from (select d.*, d as whole, n.ean_code, n.connections,
+                            dense_rank() over (order by d.period desc) as place,
+                            d.total_kwh > w.kw * private.hours_of(d.period) as beyond_power
                        from (select n.*, count(*) over () as connections from core.connections n
                               where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
+                       -- else the view adds up the whole tenant
+                       left join lateral (select * from core.connection_power w where w.partner_id = n.partner_id
+                                          and w.connection_id = n.id offset 0) w on true
                        join core.delivered_months d on d.partner_id = n.partner_id and d.connection_id = n.id) d
                left join core.deliveries v on v.partner_id = d.partner_id and v.connection_id = d.connection_id
                                           and v.id = d.delivery_id

@@ -43,17 +43,7 @@ as $$
          (select count(*) < 3000 from found)
 $$;
 
--- Whether the service pays an account, and the bank sent the last payment back because of its IBAN, which nobody
--- changed since.
-create function private.is_paid_back(account core.accounts) returns boolean
-language sql stable
-as $$
-  select account.payout_handler = 'service_pays_customer' and coalesce(
-    private.payment_back(account.partner_id, account.id, account.iban_last4, account.iban_changed_at)
-      ->> 'because' = 'account', false)
-$$;
-
--- The accounts of a partner's clients that private.is_paid_back; up to 1,001.
+-- The accounts of a partner's clients with private.paid_back_on; up to 1,001.
 create function private.accounts_paid_back(partner uuid) returns uuid[]
 language sql stable
 as $$
@@ -63,7 +53,7 @@ as $$
              where l.partner_id = accounts_paid_back.partner and l.failed_effect = 'account'
                  and l.released_at is null) l
       join core.accounts a on a.partner_id = accounts_paid_back.partner and a.id = l.account_id
-     where a.client_id is not null and private.is_paid_back(a)
+     where a.client_id is not null and private.paid_back_on(a) is not null
      limit 1001)
 $$;
 

@@ -112,12 +112,12 @@ create function private.own_left_out(year int) returns json
 language sql stable security definer
 as $$
   with month as (
-    select d.* from private.own_account_rows() a
+    select d.*, d as whole from private.own_account_rows() a
       join core.connections c on c.partner_id = a.partner_id and c.account_id = a.id
       join core.delivered_months d on d.partner_id = c.partner_id and d.connection_id = c.id
      where d.period >= make_date(year, 1, 1) and d.period < make_date(year + 1, 1, 1)
   ), left_out as (
-    select d.period, d.connection_id, d.total_kwh - coalesce(k.accepted_kwh, 0) as kwh,
+    select d.period, d.connection_id, d.total_kwh - coalesce(d.accepted_kwh, 0) as kwh,
            case when d.status = 'staged' then 'no_factor'
                 when d.status <> 'outside_mandate' then 'register'
                 when d.period < private.first_delivery_month() then 'before_ere'
@@ -127,17 +127,10 @@ as $$
                                 and d.period between m.valid_from and least(m.valid_until,
                                                                             private.dutch_day(m.ended_at)))
                                                                             then 'mandate_ended'
-                else 'outside_mandate' end as why, k.reason
+                else 'outside_mandate' end as why, private.register_reason(d.whole) as reason
       from month d
-      left join lateral (
-        select k.accepted_kwh, k.reason
-          from core.booking_rows r
-          join core.credits k on k.partner_id = r.partner_id and k.row_id = r.id and k.reversed_at is null
-         where r.partner_id = d.partner_id and r.connection_id = d.connection_id and r.period = d.period
-           and (d.status = 'registered' and r.live or d.status = 'rejected' and r.status = 'rejected')
-         order by k.credited_at desc limit 1) k on d.status in ('registered', 'rejected')
      where d.status in ('outside_mandate', 'rejected') and d.total_kwh > 0 or d.status = 'registered'
-         and k.accepted_kwh < d.total_kwh
+         and d.accepted_kwh < d.total_kwh
           or d.status = 'staged' and d.total_kwh > 0
              and not exists (select from core.ere_factors f where f.delivery_year = year)
              and exists (select from core.mandates m where m.partner_id = d.partner_id

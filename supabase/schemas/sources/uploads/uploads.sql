@@ -127,8 +127,13 @@ begin
            'status', case when j.verdict = 'staged' then 'ingested' when j.verdict in ('outside_mandate', 'locked')
                           then j.verdict else 'invalid' end,
            'reason', case when j.verdict not in ('staged', 'outside_mandate', 'locked') then j.verdict end,
-           'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM')))) into results
-    from judged j;
+           'connection_id', j.connection, 'period', to_char(j.period, 'YYYY-MM'),
+           'flags', case when j.total_kwh > w.kw * private.hours_of(j.period) then array['beyond_power'] end)))
+    into results
+    from judged j
+    -- else the view adds up the whole tenant
+    left join lateral (select * from core.connection_power w where w.partner_id = tenant
+                       and w.connection_id = j.connection offset 0) w on true;
   return coalesce(results, '[]');
 end $$;
 

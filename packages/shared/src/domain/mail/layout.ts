@@ -96,6 +96,9 @@ function signedBy(locale: Locale, service: string, sender?: string): string {
   return sender && sender !== service ? MAIL_MESSAGES[locale].through(sender, service) : service;
 }
 
+// A phone has no room for the margins of a desk.
+const NARROW = `
+  @media (max-width: 480px) { .sheet { padding: 22px 18px 10px !important; } .below { padding: 20px 18px !important; } }`;
 // Most mail clients support inline styles only; clients that support a style element also get the dark colors.
 const DARK = `
   @media (prefers-color-scheme: dark) {
@@ -134,7 +137,7 @@ function toHtml(config: Service, locale: Locale, content: Content): string {
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>${subject}</title>
-<style>${raw(DARK)}${raw(darkButton(chosen?.dark.accent))}
+<style>${raw(NARROW)}${raw(DARK)}${raw(darkButton(chosen?.dark.accent))}
 </style>
 </head>
 <body style="margin: 0; background: #f3f6f4">
@@ -151,7 +154,7 @@ ${
 }
 ${
   button
-    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 12px 22px; border: 2px solid ${accent}; font-size: 17px; font-weight: 600; text-decoration: none; background: ${fill}; color: ${on_fill}; border-radius: 8px; ${FONT}">${button.label}</a></p>`
+    ? html`<p style="margin: 24px 0"><a class="button" href="${button.link}" style="display: inline-block; padding: 12px 22px; text-align: center; border: 2px solid ${accent}; font-size: 17px; font-weight: 600; text-decoration: none; background: ${fill}; color: ${on_fill}; border-radius: 8px; ${FONT}">${button.label}</a></p>`
     : ""
 }
 ${paragraph(after)}
@@ -163,8 +166,8 @@ ${
     : ""
 }
 </div>
-<div style="max-width: 544px; margin: 0 auto; padding: 20px 28px">
-${button ? html`<p class="quiet" style="${QUIET}">${linkFallback} <a href="${button.link}" style="color: #55615a; word-break: break-all">${button.link}</a></p>` : ""}
+<div class="below" style="max-width: 544px; margin: 0 auto; padding: 20px 28px">
+${button ? html`<p class="quiet" style="${QUIET}">${linkFallback} <a href="${button.link}" style="display: block; color: #55615a; word-break: break-all">${button.link}</a></p>` : ""}
 <p class="quiet" style="${QUIET}">${unexpected}</p>
 <p class="quiet" style="${QUIET}">${questions} <a href="mailto:${SUPPORT_EMAIL}" style="color: #55615a">${SUPPORT_EMAIL}</a></p>
 ${unsubscribe ? html`<p class="quiet" style="${QUIET}"><a href="${unsubscribe.link}" style="color: #55615a">${unsubscribe.label}</a></p>` : ""}

@@ -174,7 +174,7 @@ td details { margin: 0; }
 .plain { min-height: 2.75rem; padding: 0; border: 0; background: none; color: var(--accent); font: inherit; font-weight: 650; text-decoration: underline; text-underline-offset: .18em; cursor: pointer; }
 header .right { margin-left: auto; display: flex; flex-wrap: wrap; align-items: center; gap: .5rem; }
 @media (max-width: 30rem) { header { position: relative; } header .signed-in { position: static; } header .signed-in > div { left: 1.25rem; right: 1.25rem; width: auto; max-width: none; } }
-@media (max-width: 30rem) { .signed-in summary span { max-width: min(9rem, 30vw); } header .right { gap: 0; } }
+@media (max-width: 30rem) { .signed-in summary span { max-width: min(9rem, 24vw); } header .right { gap: 0; } }
 @media (max-width: 22rem) { .signed-in summary span { max-width: min(10rem, 50vw); } }
 .beside > * > h2:first-child, .beside section:first-child > h2, .beside > .money { margin-top: 0; }
 @media (min-width: 64rem) { .beside:has(> :nth-child(3):last-child) { grid-template-rows: auto 1fr; } .beside > :nth-child(2):has(+ :last-child) { grid-row: span 2; } }

@@ -89,11 +89,13 @@ ${details([
 function missing(frame: PortalFrame, customer: Customer, account: OneCustomer["account"]): Html {
   const { missing: words } = WORDS[frame.locale].customer;
   const { is_active, charger_count, charger_mid_eligible, registration_status, mail_failed_reason } = customer;
+  const beyond = account?.months.filter((month) => month.beyond_power).length ?? 0;
   const rejected = account?.months.filter(({ status }) => status === "rejected").length ?? 0;
   const lines = [
     ...(account?.iban_checksum_ok === false ? [words.iban] : []),
     ...(account?.paid_back ? [words.payment] : []),
     ...(rejected > 0 ? [words.months(inNumbers(frame, rejected), rejected === 1)] : []),
+    ...(beyond > 0 ? [words.beyond_power(inNumbers(frame, beyond), beyond === 1)] : []),
     // the partner's own software adds the rest
     ...(is_active || account ? [] : [words.mandate]),
     ...(account ? [] : charger_count === 0 ? [words.charger] : charger_mid_eligible === false ? [words.mid] : []),
@@ -156,7 +158,7 @@ function monthsOf(frame: PortalFrame, months: Months): Html {
     months.map((each) => [
       html`${longMonth(`${each.period}-01`, frame.words)}${each.ean_end ? html`<small>EAN …${each.ean_end}</small>` : ""}`,
       inNumbers(frame, each.total_kwh, 1),
-      chip(STATES.month[each.status], words.statuses[each.status], { status: each.status }),
+      html`${chip(STATES.month[each.status], words.statuses[each.status], { status: each.status })}${each.beyond_power ? html`<small>${words.beyond_power}</small>` : ""}${each.reason ? html`<small>${words.reason(each.reason)}</small>` : ""}`,
       html`${longMoment(each.received_at, frame.words)}<small>${broughtBy(frame, each)}</small>`,
     ]),
     { blocks: true },

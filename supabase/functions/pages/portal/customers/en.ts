@@ -104,6 +104,8 @@ export const customer: typeof customerNl = {
       "The bank could not make our last payment to this customer on the account number that we have. Have your software send another one, by POST /v1/accounts with the same cpo_external_ref. The customer can change it on their own pages too.",
     months: (count, one) =>
       `The register rejected ${one ? "a month" : `${count} months`}. Check the kWh, and deliver ${one ? "it" : "them"} again. Then we book ${one ? "it" : "them"} once more.`,
+    beyond_power: (count, one) =>
+      `${one ? "A month has" : `${count} months have`} more kWh than the chargers can give in that time. Check the kWh, and deliver ${one ? "it" : "them"} again if needed.`,
     rejected: "The registration was rejected. We mailed the customer what is needed.",
     mail: (why) =>
       `Our mail does not reach this customer: ${why}. Ask them whether the address is right, and whether their mailbox takes mail.`,
@@ -135,6 +137,8 @@ export const customer: typeof customerNl = {
       registered: "Credited",
       rejected: "Rejected",
     },
+    reason: (reason) => `The register says: “${reason}”`,
+    beyond_power: "more kWh than the chargers can give",
   },
   ean: "Connection (EAN)",
   ean_checks: {

@@ -62,6 +62,10 @@ const OneCustomer = z.object({
           period: z.string(),
           total_kwh: z.number(),
           status: z.enum(["staged", "outside_mandate", "submitted", "registered", "rejected"]),
+          /** Why the register rejected it, or accepted less. */
+          reason: z.string().nullable(),
+          /** Whether it is more than the chargers can give; null without a charger. */
+          beyond_power: z.boolean().nullable(),
           received_at: z.string(),
           request_id: z.string().nullable(),
           file: z.string().nullable(),

@@ -97,6 +97,8 @@ export const customer = {
       "De bank kon onze laatste betaling aan deze klant niet doen op het rekeningnummer dat wij hebben. Laat uw software een ander nummer sturen, met POST /v1/accounts en dezelfde cpo_external_ref. De klant kan het ook op de eigen pagina's wijzigen.",
     months: (count: string, one: boolean) =>
       `${one ? "Een maand is" : `${count} maanden zijn`} afgewezen door het register. Controleer de kWh, en lever ${one ? "de maand" : "die maanden"} opnieuw. Dan boeken wij ${one ? "die" : "ze"} nog een keer.`,
+    beyond_power: (count: string, one: boolean) =>
+      `${one ? "Een maand heeft" : `${count} maanden hebben`} meer kWh dan de laadpalen in die tijd kunnen geven. Controleer de kWh, en lever ${one ? "de maand" : "die maanden"} zo nodig opnieuw.`,
     rejected: "De registratie is afgekeurd. De klant kreeg daarover een e-⁠mail met wat er nodig is.",
     mail: (why: string) =>
       `Onze mail aan deze klant komt niet aan: ${why}. Vraag de klant of het adres klopt, en of de mailbox mail aanneemt.`,
@@ -128,6 +130,8 @@ export const customer = {
       registered: "Gecrediteerd",
       rejected: "Afgewezen",
     },
+    reason: (reason: string) => `Het register zegt: “${reason}”`,
+    beyond_power: "meer kWh dan de laadpalen kunnen geven",
   },
   ean: "Aansluiting (EAN)",
   ean_checks: {

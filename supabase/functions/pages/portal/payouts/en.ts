@@ -65,6 +65,7 @@ export const payouts: typeof payoutsNl = {
     payment: "Payment reference",
     all: "Show all payments",
     download: "Download as CSV",
+    pdf: "pdf for the customer",
     file: "settlements",
     pages: "More customers",
     previous: "Previous",

@@ -6,7 +6,7 @@ import { signedIn } from "../request.ts";
 import { WORDS } from "../words.ts";
 import type { Payout } from "./model.ts";
 import { payoutsPage } from "./page.ts";
-import { downloadSettlements, showSettlements } from "./settlements.ts";
+import { downloadSettlement, downloadSettlements, showSettlements } from "./settlements.ts";
 
 const showPayouts = signedIn(async (request) =>
   request.page(payoutsPage(request.frame, await request.own("read_portal_payouts"))),
@@ -53,4 +53,11 @@ const downloadInvoice = signedIn(async (request) => {
   return refused ? request.unknown() : answer;
 });
 
-export const handlers = { showPayouts, downloadPayouts, showSettlements, downloadSettlements, downloadInvoice };
+export const handlers = {
+  showPayouts,
+  downloadPayouts,
+  showSettlements,
+  downloadSettlements,
+  downloadSettlement,
+  downloadInvoice,
+};

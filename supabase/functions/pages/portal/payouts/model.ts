@@ -1,3 +1,4 @@
+import { KeptDocument } from "#shared/domain/answers.ts";
 import { Invoice } from "#shared/endpoints/responses/invoice.ts";
 import { Payout } from "#shared/endpoints/responses/partner.ts";
 import { Settlement as CpoSettlement } from "#shared/endpoints/responses/settlement.ts";
@@ -44,7 +45,11 @@ const Payouts = z.object({
 });
 export type Payouts = z.output<typeof Payouts>;
 
-export const ANSWERS = { read_portal_payouts: Payouts, read_portal_settlements: Settlements };
+export const ANSWERS = {
+  read_portal_payouts: Payouts,
+  read_portal_settlements: Settlements,
+  read_portal_settlement: KeptDocument,
+};
 declare module "#shared/foundation/answers.ts" {
   interface SqlAnswers extends AnswersOf<typeof ANSWERS> {}
 }

@@ -63,6 +63,7 @@ export const payouts = {
     payment: "Kenmerk van de betaling",
     all: "Toon alle betalingen",
     download: "Download als CSV",
+    pdf: "pdf voor de klant",
     file: "afrekeningen",
     pages: "Meer klanten",
     previous: "Vorige",

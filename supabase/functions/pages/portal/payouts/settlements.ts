@@ -8,6 +8,7 @@ import { html } from "../../kit/html.ts";
 import { chip } from "../../kit/parts/chip.ts";
 import { empty } from "../../kit/parts/empty.ts";
 import { icon } from "../../kit/parts/icons.ts";
+import { asPdf } from "../../kit/pdf.ts";
 import { inNumbers, table } from "../../kit/signed_in_views.ts";
 import { STATES } from "../../kit/states.ts";
 import { portalPage } from "../frame.ts";
@@ -53,6 +54,15 @@ export const downloadSettlements = signedIn(async (request) => {
       return has_more ? read() : null;
     },
   );
+});
+
+/** A settlement as PDF, to give to the customer; 404 until it is paid, and for another partner's. */
+export const downloadSettlement = signedIn(async (request) => {
+  const settlement_id = request.c.req.param("id") ?? "";
+  const here = request.frame.to(`/payouts/settlements/${settlement_id}`);
+  const reading = asPdf(request, request.own("read_portal_settlement", { settlement_id }), here);
+  const { answer, refused } = await request.attempt(reading, ["settlement_not_found"]);
+  return refused ? request.unknown() : answer;
 });
 
 type Words = (typeof WORDS)["nl"]["payouts"];
@@ -103,7 +113,7 @@ ${table(
   settlements.map((each) => [
     html`<a class="link" href="${frame.to(`/customers/${each.account_id}`)}">${each.name ?? each.account_id}</a>${each.cpo_external_ref ? html`<small>${each.cpo_external_ref}</small>` : ""}`,
     inEuro(each.amount_eur, frame.locale),
-    html`${chip(STATES.payment[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longMoment(each.paid_at, frame.words)}</small>` : ""}`,
+    html`${chip(STATES.payment[each.status], short[each.status], { status: each.status })}${each.paid_at ? html`<small>${longMoment(each.paid_at, frame.words)}</small>` : ""}${each.status === "paid" ? html`<small><a class="link" href="${frame.to(`/payouts/settlements/${each.settlement_id}`)}">${icon("pdf")} ${words.pdf}<span class="hidden"> ${each.name ?? each.account_id}</span></a></small>` : ""}`,
     html`<code>${each.reference}</code>`,
   ]),
   { blocks: true },

@@ -98,7 +98,8 @@ ${
     ? html`<p>${words.none}</p>`
     : rowList(
         clients.map((client) => ({
-          href: frame.to(`${PAGE}/${client.id}`),
+          // what the chip says of its webhooks stands there
+          href: `${frame.to(`${PAGE}/${client.id}`)}${!client.disabled_at && client.webhooks.disabled + client.webhooks.failing > 0 ? "#webhooks" : ""}`,
           what: client.name,
           when: accountsOf(frame, client),
           chip: client.disabled_at ? chip("stopped", words.off) : webhookChip(frame, client.webhooks),

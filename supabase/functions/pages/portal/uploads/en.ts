@@ -98,6 +98,13 @@ export const en: UploadWords = {
     heading: "Column of your file",
     month: "Month",
     kwh: "kWh",
+    span: (sessions, first, last) =>
+      `The rows that we could read are ${sessions === null ? "" : `${sessions === "1" ? "1 session" : `${sessions} sessions`} `}from ${first} to ${last}.`,
+    fates: {
+      look: { stored: "kWh to be stored", waiting: "kWh waiting for the charger", left: "kWh not to be stored" },
+      done: { stored: "kWh stored", waiting: "kWh waiting for the charger", left: "kWh not stored" },
+    },
+    total: "Together",
     ids_ignored:
       "The session numbers in this file belong to more than one charge. We do not use them: we know a session by its EVSE and start.",
   },
@@ -144,6 +151,7 @@ export const en: UploadWords = {
     rounded_ean: "Excel rounded the EAN. Format the column as text, fill in all 18 digits, and choose the file again.",
     other: "This row cannot be read.",
   },
+  beyond_power: "This is more than the chargers can give in a month. Check the kWh.",
   flagged: (why) => `Does not count: ${why ?? "this cannot be right"}.`,
   flags: {
     negative: "the kWh are negative",

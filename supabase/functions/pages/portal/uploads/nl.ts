@@ -99,6 +99,17 @@ export const nl = {
     heading: "Kolom in uw bestand",
     month: "Maand",
     kwh: "kWh",
+    span: (sessions: string | null, first: string, last: string) =>
+      `De leesbare regels ${sessions === null ? "gaan over" : `zijn ${sessions === "1" ? "1 sessie" : `${sessions} sessies`} van`} ${first} tot en met ${last}.`,
+    fates: {
+      look: {
+        stored: "kWh die worden opgeslagen",
+        waiting: "kWh die wachten op de laadpaal",
+        left: "kWh die niet worden opgeslagen",
+      },
+      done: { stored: "kWh opgeslagen", waiting: "kWh die wachten op de laadpaal", left: "kWh niet opgeslagen" },
+    },
+    total: "Samen",
     ids_ignored:
       "De sessienummers in dit bestand horen bij meer dan één laadbeurt. Wij gebruiken ze niet: een sessie herkennen wij aan laadpunt en start.",
   },
@@ -146,6 +157,7 @@ export const nl = {
       "Excel heeft de EAN afgerond. Maak de kolom op als tekst, vul alle 18 cijfers in en kies het bestand opnieuw.",
     other: "Deze regel is niet te lezen.",
   },
+  beyond_power: "Dit is meer dan de laadpalen in een maand kunnen geven. Controleer de kWh.",
   flagged: (why: string | undefined) => `Telt niet mee: ${why ?? "dit kan niet kloppen"}.`,
   flags: {
     negative: "de kWh zijn negatief",

@@ -1,6 +1,7 @@
 import { FIELD_NAMES, type Field } from "#shared/domain/charging_in/file/headings.ts";
 import type { ReadUpload } from "#shared/domain/charging_in/file/read_upload.ts";
 import { longDate } from "#shared/domain/mandate_text/mandate_text.ts";
+import { dayInAmsterdam } from "#shared/domain/sheet/zones.ts";
 import type { Locale } from "#shared/values/locale.ts";
 import { longMonth } from "../../kit/document.ts";
 import { XLSX } from "../../kit/download.ts";
@@ -30,12 +31,17 @@ const isStored = (status: string): boolean =>
 /** Not stored, or stored and impossible. */
 export const isToMend = (result: RowResult): boolean => isBad(result) || result.not_counted === "flagged";
 
+/** A month that is stored, and more than the chargers can give. */
+const isDoubtful = ({ period, flags = [] }: RowResult): boolean =>
+  period !== undefined && flags.includes("beyond_power");
+
 /** Good rows count. Rows to check do not count, or not yet. Bad rows are not stored. */
 const kindOf = (result: RowResult): Kind =>
   isBad(result)
     ? "bad"
     : ["parked", "superseded", "locked", "outside_mandate"].includes(result.status) ||
         result.counted === false ||
+        isDoubtful(result) ||
         result.reason
       ? "check"
       : "good";
@@ -49,7 +55,9 @@ export function said(locale: Locale, result: RowResult): string[] {
       (column ? `${words.unreadable(column)}.` : words.reason.other))
     : not_counted === "flagged"
       ? words.flagged(words.flags[flags[0] as keyof typeof words.flags])
-      : words.not_counted[not_counted as keyof typeof words.not_counted];
+      : isDoubtful(result)
+        ? words.beyond_power
+        : words.not_counted[not_counted as keyof typeof words.not_counted];
   const left = ignored.map((field) => FIELD_NAMES[field as Field][locale]).join(", ");
   return [
     `${words.status[status as keyof typeof words.status]}.`,
@@ -136,7 +144,7 @@ export function resultPage(frame: PortalFrame, who: Who, looked: Looked, asked: 
     title: stored ? (taken > 0 ? done.title : done.title_none) : look.title,
     body: html`<p class="${good * 2 > upload.rows ? "panel" : "panel waits"}" role="status">${(stored ? done : look).sum(count(good), count(upload.rows))}${waiting > 0 ? ` ${words.waiting(count(waiting))}` : ""}${told ? html` <strong>${told}</strong>` : ""}</p>
 ${upload.evidence_over_quota ? html`<p class="panel waits">${words.over_quota}</p>` : ""}
-${wasRead(frame, words, upload)}
+${wasRead(frame, words, looked)}
 ${kindLinks(frame, rowsOf(frame, looked), asked)}
 ${mend ? html`<p class="save"><a class="link" href="${frame.to(`${PAGE}/${id}/mend.csv`)}">${icon("csv")} ${words.mend}</a></p>` : ""}
 ${ignored.length > 0 ? html`<p>${words.ignored(ignored.join(", ").slice(0, 300))}</p>` : ""}
@@ -155,8 +163,37 @@ ${formToken(frame.form_token)}
   });
 }
 
-/** What was read of the file, to look at before it counts. */
-function wasRead(frame: PortalFrame, words: UploadWords, upload: Upload): Html {
+/** What becomes of the kWh of a row. */
+type Fate = "stored" | "waiting" | "left";
+const NONE: Readonly<Record<Fate, number>> = { stored: 0, waiting: 0, left: 0 };
+const plus = (one: Readonly<Record<Fate, number>>, other: Readonly<Record<Fate, number>>): Record<Fate, number> => ({
+  stored: one.stored + other.stored,
+  waiting: one.waiting + other.waiting,
+  left: one.left + other.left,
+});
+
+/** What becomes of the Wh of each month; null where the file, or what became of its rows, is not kept. */
+function fatesOf({ upload, read }: Looked): Map<string, Record<Fate, number>> | null {
+  if (!read || upload.results.length === 0) return null;
+  const statuses = new Map(upload.results.map(({ row, status }) => [row, status]));
+  const months = new Map<string, Record<Fate, number>>();
+  for (const { place, period, total_kwh, started_at, wh } of read.items) {
+    const status = statuses.get(place) ?? "invalid";
+    const fate = status === "parked" ? "waiting" : isStored(status) ? "stored" : "left";
+    const [day, amount] =
+      upload.kind === "months"
+        ? [String(period), Math.round(Number(total_kwh) * 1000)]
+        : [new Date(dayInAmsterdam(Date.parse(String(started_at)))).toISOString(), Number(wh)];
+    const month = day.slice(0, 7);
+    months.set(month, plus(months.get(month) ?? NONE, { ...NONE, [fate]: amount }));
+  }
+  return months;
+}
+
+/** What was read of the file, and what becomes of its kWh, to look at before it counts. */
+function wasRead(frame: PortalFrame, words: UploadWords, looked: Looked): Html {
+  const { upload } = looked;
+  const fates = fatesOf(looked);
   const { sums, read_as, sheet, header_row, kind, ids_ignored } = upload;
   const number = (value: number) =>
     new Intl.NumberFormat(frame.words.date_locale, { maximumFractionDigits: 3 }).format(value);
@@ -166,9 +203,11 @@ function wasRead(frame: PortalFrame, words: UploadWords, upload: Upload): Html {
   const together =
     first_day === null || last_day === null
       ? []
-      : kind === "months"
-        ? [read.sum_months(number(sums.kwh), inWords(first_day), inWords(last_day))]
-        : [read.sum(number(sums.kwh), number(sums.sessions), inWords(first_day), inWords(last_day))];
+      : fates
+        ? [read.span(kind === "months" ? null : number(sums.sessions), inWords(first_day), inWords(last_day))]
+        : kind === "months"
+          ? [read.sum_months(number(sums.kwh), inWords(first_day), inWords(last_day))]
+          : [read.sum(number(sums.kwh), number(sums.sessions), inWords(first_day), inWords(last_day))];
   const first =
     first_date && kind === "sessions"
       ? [read.first(inWords(new Date(`${first_date} UTC`).toISOString().slice(0, 10)))]
@@ -178,7 +217,8 @@ function wasRead(frame: PortalFrame, words: UploadWords, upload: Upload): Html {
     heading,
   ]);
   const months = sums.months.map(({ period, kwh }) => [longMonth(`${period}-01`, frame.words), number(kwh)]);
-  return html`<h2>${read.title}</h2>
+  return html`${fates ? tableOfFates(frame, words, fates, upload.upload_id !== null) : ""}
+<h2>${read.title}</h2>
 <p>${[...together, ...first, read.where(sheet, number(header_row))].join(" ")}</p>
 ${ids_ignored ? html`<p class="panel waits">${read.ids_ignored}</p>` : ""}
 ${table(
@@ -189,7 +229,30 @@ ${table(
   ],
   columns,
 )}
-${months.length > 0 ? table(read.month, [{ name: read.month, text: true }, { name: read.kwh }], months) : ""}`;
+${!fates && months.length > 0 ? table(read.month, [{ name: read.month, text: true }, { name: read.kwh }], months) : ""}`;
+}
+
+/** The kWh of each month by what becomes of them; a column that is empty is left out. */
+function tableOfFates(
+  frame: PortalFrame,
+  words: UploadWords,
+  fates: Map<string, Record<Fate, number>>,
+  stored: boolean,
+): Html {
+  const { read } = words;
+  const all = [...fates.values()].reduce(plus, NONE);
+  const shown = (["stored", "waiting", "left"] as const).filter((fate) => fate === "stored" || all[fate] > 0);
+  const number = (wh: number) =>
+    new Intl.NumberFormat(frame.words.date_locale, { maximumFractionDigits: 3 }).format(wh / 1000);
+  const rowOf = (head: string, of: Record<Fate, number>) => [head, ...shown.map((fate) => number(of[fate]))];
+  return table(
+    read.month,
+    [{ name: read.month, text: true }, ...shown.map((fate) => ({ name: read.fates[stored ? "done" : "look"][fate] }))],
+    [...fates]
+      .sort(([one], [other]) => one.localeCompare(other))
+      .map(([month, of]) => rowOf(longMonth(`${month}-01`, frame.words), of)),
+    fates.size > 1 ? { total: rowOf(read.total, all) } : {},
+  );
 }
 
 /** The rows, and how to count and show them. */
