@@ -28138,17 +28138,19 @@ language plpgsql
 as $$
 declare
   item jsonb;
+  over jsonb;
 begin
   wrong.end_wh := null;
   wrong.final_wh := null;
   wrong.is_over := wrong.is_over or private.ocpp_followed(wrong, 'infinity');
-  wrong.ended_at := case when not wrong.is_over then wrong.ended_at end;
   item := private.ocpp_session(charger, wrong);
   wrong.ended_at := null;
+  over := private.ocpp_session(charger, wrong);
   wrong.end_guessed := false;
   wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
   perform private.store_ocpp_transaction(wrong);
-  return item;
+  -- a session that ended does not open again
+  return case when over ? 'ended_at' then over else item end;
 end $$;
 
 -- Gives the end of a transaction to another one that was open then, if its reading may be of that one, and takes it
@@ -28217,8 +28219,8 @@ begin
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
-     -- the stop may have been of another connector
-     and (t.foreign_ids <> '{}' or exists (
+     -- the stop may have been of another connector; a register that counts from its start each time says nothing
+     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 100 or exists (
                  select from core.ocpp_transactions o
                   where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
    order by t.ended_at desc limit 1;
@@ -29421,7 +29423,9 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.store_sessions(items);
+    -- what has an end comes last: it does not open again, and its last word counts
+    perform private.store_sessions((select jsonb_agg(i.item order by i.item ? 'ended_at', i.n)
+                                      from jsonb_array_elements(items) with ordinality i (item, n)));
   end if;
   return json_build_object('ids', ids);
 end $$;

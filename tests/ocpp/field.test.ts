@@ -1082,6 +1082,22 @@ const MIRRORED: Copy[] = [
     8,
   ],
   [
+    "a stop of a connector of which nothing is known, and the next start below it",
+    [
+      begins(1, 100_000, "00:58:00"),
+      ends(0, 211_600, "04:23:00"),
+      begins(1, 128_400, "04:26:00"),
+      ends(0, 128_600, "05:02:00"),
+    ],
+    0.2,
+  ],
+  [
+    "stops by 0 of a register that begins near 0 at each charge",
+    [begins(1, 5, "00:58:00"), ends(0, 8_000, "02:23:00"), begins(1, 7, "04:26:00"), ends(0, 9_000, "06:02:00")],
+    7.995,
+    8.993,
+  ],
+  [
     "a later, lower stop that only the other connector can have reached",
     [
       begins(1, 30_000, "01:50:00"),

@@ -1040,7 +1040,9 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.store_sessions(items);
+    -- what has an end comes last: it does not open again, and its last word counts
+    perform private.store_sessions((select jsonb_agg(i.item order by i.item ? 'ended_at', i.n)
+                                      from jsonb_array_elements(items) with ordinality i (item, n)));
   end if;
   return json_build_object('ids', ids);
 end $$;
