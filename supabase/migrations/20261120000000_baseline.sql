@@ -465,7 +465,10 @@ end $$;
 
 -- supabase/schemas/foundation/locks.sql
 
--- Locks that belong to no row. All of them are taken here.
+-- Locks that belong to no row. All of them are taken here. Rows are locked after them in this order: an account;
+-- chargers; connections; the row of core.kept_evidence. Several of a kind are locked in the order of their ids. Only a
+-- serial number may be locked after its charger. Whoever changes several chargers first locks
+-- the connections of all their sessions.
 
 create type private.lock_kind as enum (
   -- only tried: who runs a job, for a client if it has one
@@ -2198,13 +2201,14 @@ comment on column core.charging_sessions.meter_start_wh is
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.booked_as is
-  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, or was '
-  'flagged, after the lock of that month. Null once the month opens, and of what changed before the lock.';
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, was '
+  'flagged, or its meter was doubted, after the lock of that month. Null once the month opens, and of what changed '
+  'before the lock.';
 comment on column core.charging_sessions.flags is
-  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
-  'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
-  'same charge first. other_registration: the charger was another registration''s at the start. beyond_capacity: more '
-  'than its charger or its connection can give.';
+  'after_lock: it came, changed, or its meter was confirmed, after its month was locked. The energy counts and the '
+  'booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: '
+  'another source or id told the same charge first. other_registration: the charger was another registration''s at '
+  'the start. beyond_capacity: more than its charger or its connection can give.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before
@@ -2685,7 +2689,8 @@ comment on column core.ocpp_links.valid_from is
 comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
-  'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+  'Stops that fit no transaction, or more than one: a later message may say which. Before them values that name our id '
+  'of another connector''s charge, which has none yet. Each oldest first, eight at most of both.';
 comment on column core.ocpp_links.mirror is
   'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
   'boolean}}. serial: what it booted as, at that time. since: the first connection that told so; later ones are of '
@@ -2849,6 +2854,8 @@ create table core.delivered_months (
 -- serves: the months of a quarter, for a booking. Neither tenant nor month leads: else the planner, while it has no
 -- statistics, looks a month up by it, and not by the primary key
 create index delivered_months_quarter on core.delivered_months (private.quarter_of(period), partner_id);
+-- serves: the accounts with a month that the register rejected and nobody delivered again
+create index delivered_months_rejected on core.delivered_months (partner_id, connection_id) where status = 'rejected';
 comment on table core.delivered_months is 'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: deliveries no longer change it.';
 comment on column core.delivered_months.accepted_kwh is
@@ -3053,8 +3060,6 @@ comment on table core.credits is
   'reversed credit is kept. Kept seven years.';
 -- serves: the one credit of a row that is not reversed
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
--- serves: the customers of a partner's clients whose months the register rejected
-create index credits_rejected on core.credits (partner_id, row_id) where accepted_kwh = 0 and reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
 select private.enable_tenant_policy('core.credits', 'select');
@@ -8048,6 +8053,9 @@ begin
   perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1,
                             json_build_object('connection', named));
   perform private.set_tenant((candidates[1]).partner_id);
+  -- chargers before connections, as private.store_sessions
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.connection_id = (candidates[1]).id
+    order by h.id for no key update;
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
   return connection;
@@ -22212,12 +22220,8 @@ create function private.accounts_rejected(partner uuid, out accounts uuid[], out
 language sql stable
 as $$
   with found as (
-    select r.connection_id
-      from core.credits c
-      join core.booking_rows r on r.partner_id = c.partner_id and r.id = c.row_id
-      join core.delivered_months d on d.partner_id = r.partner_id and d.connection_id = r.connection_id
-          and d.period = r.period and d.status = 'rejected'
-     where c.partner_id = accounts_rejected.partner and c.accepted_kwh = 0 and c.reversed_at is null
+    select d.connection_id from core.delivered_months d
+     where d.partner_id = accounts_rejected.partner and d.status = 'rejected'
      limit 3000
   )
   select array(select distinct n.account_id from found f
@@ -23447,6 +23451,9 @@ begin
   if (ending ->> 'balance_eur')::numeric > 0 and (ending ->> 'iban_missing')::boolean then
     return json_build_object('closed', false);
   end if;
+  -- chargers before connections, as private.store_sessions
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active'
+    order by h.id for no key update;
   perform from core.connections c
     join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
    where a.user_id = person and c.status = 'active' order by c.id for update of c;
@@ -24309,18 +24316,41 @@ as $$
 declare
   others uuid[];
   moved  jsonb;
+  bound  uuid[];
 begin
   perform private.set_tenant(new.partner_id);
-  if new.connection_id is not null then
+  with bound as (
     update core.charging_sessions s set connection_id = new.connection_id
-     where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
-  end if;
+     where new.connection_id is not null and s.partner_id = new.partner_id and s.charger_id = new.id
+       and s.connection_id is null
+    returning s.id
+  )
+  select array_agg(b.id) into bound from bound b;
   -- one total, signature or booking at a time on a connection
   perform from core.connections c
     where c.partner_id = new.partner_id
-      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
-                             where s.partner_id = new.partner_id and s.charger_id = new.id))
+      and (c.id = new.connection_id
+           or c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                                 where s.partner_id = new.partner_id and s.charger_id = new.id)))
     order by c.id for no key update;
+  if old.mid_eligible and new.mid_eligible is not true then
+    -- what is booked stays booked, whatever becomes of it before the meter is confirmed again
+    perform private.keep_replaced(jsonb_agg(to_jsonb(s)), had_mid => true) from core.charging_sessions s
+      where s.partner_id = new.partner_id and s.charger_id = new.id and s.counted and s.flags = '{}'
+        and s.booked_as is null and exists (select from private.locked_month(s.connection_id, s.month))
+     having count(*) > 0;
+  elsif new.mid_eligible and (old.mid_eligible is not true or bound is not null) then
+    -- what no booking has came after the lock
+    with late as (
+      update core.charging_sessions s set flags = '{after_lock}'
+       where s.partner_id = new.partner_id and s.charger_id = new.id and s.counted and s.flags = '{}'
+         and s.booked_as is null and (old.mid_eligible is not true or s.id = any (bound))
+         and exists (select from private.locked_month(s.connection_id, s.month))
+      returning s.id
+    )
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select new.partner_id, new.owner_id, new.id, l.id from late l where new.user_id is null;
+  end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     others := array(select r.id from private.registrations_of(new) r);
     with changed as (
@@ -24447,9 +24477,17 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
+-- The month of a connection, if a booking has it.
+create function private.locked_month(connection uuid, month date) returns setof core.delivered_months
+language sql stable
+begin atomic
+  select d.* from core.delivered_months d
+   where d.partner_id = private.partner_id() and d.connection_id = connection and d.period = month and d.locked;
+end;
+
 -- Keeps what completed sessions were before they changed: as private.judge_sessions takes them. What a booking has of
--- them stands there until its month opens. Returns the bytes of it.
-create function private.keep_replaced(changed jsonb) returns bigint
+-- them stands there until its month opens. had_mid: their meter was confirmed until now. Returns the bytes of it.
+create function private.keep_replaced(changed jsonb, had_mid boolean default false) returns bigint
 language plpgsql
 as $$
 declare
@@ -24467,10 +24505,9 @@ begin
     update core.charging_sessions s set booked_as = r.id
       from replaced r
      where r.flags = '{}' and s.partner_id = private.partner_id() and s.id = r.session_id
-       and (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id)
-       and exists (
-         select from core.delivered_months d
-          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = r.month and d.locked)
+       and (had_mid
+            or (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id))
+       and exists (select from private.locked_month(s.connection_id, r.month))
   )
   select coalesce(sum(r.size), 0) into size from replaced r;
   return size;
@@ -24606,10 +24643,7 @@ begin
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
              and o.busy_from < s.ended_at and o.ended_at > s.busy_from
              and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
-             and exists (
-               select from core.delivered_months d
-                where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
-                  and d.locked) limit 1) o
+             and exists (select from private.locked_month(o.connection_id, o.month)) limit 1) o
         where n.month is not null));
   end if;
   with looked as (
@@ -24632,10 +24666,8 @@ begin
            s.ended_at is not null
            and (s.booked_as is not null
                 -- what came after the lock, and was withdrawn since, was never booked
-                or h.mid_eligible is true and not 'withdrawn' = any (s.flags) and exists (
-                  select from core.delivered_months d
-                   where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                     and d.period = s.month)) as locked
+                or h.mid_eligible is true and not 'withdrawn' = any (s.flags)
+                   and exists (select from private.locked_month(s.connection_id, s.month))) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -24743,10 +24775,7 @@ begin
                cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
                where o.flags <@ '{after_lock}') t;
       continue when full_at = ('beyond_capacity' = any (one.flags));
-      locked := exists (
-        select from core.delivered_months d
-         where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
-           and d.period = one.month);
+      locked := exists (select from private.locked_month(one.connection_id, one.month));
       -- what came after the lock has a flag by now
       if locked and one.flags = '{}' then
         perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));
@@ -26601,10 +26630,18 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger');
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
-  -- in the order of private.store_sessions: it is judged, and so are later ones
-  others := array(select r.id from private.registrations_of(charger) r);
-  perform from core.chargers h where h.id = any (others || charger.id)
+  -- in the order of private.store_sessions: it is judged, and so are later ones, whose former ones end
+  others := array(
+    select charger.id
+    union select r.id from private.registrations_of(charger) r
+    union select f.id from private.registrations_of(charger) r cross join lateral private.registrations_of(r) f);
+  perform from core.chargers h where h.id = any (others)
       and h.partner_id = any (array(select p.id from core.partners p)) order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = any (array(select p.id from core.partners p))
+      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                             where s.charger_id = any (others)))
+    order by c.id for no key update;
   select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
   if changed then
@@ -28032,8 +28069,24 @@ begin
   return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
 end $$;
 
+-- Whether the register of another connector, where none was open, can have reached a reading by then.
+create function private.ocpp_reachable_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
+  returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from (select distinct t.connector from core.ocpp_transactions t
+                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
+                    and t.connector <> at_connector) c,
+           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
+           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
+     where o.ended_at < at and wh >= since_wh - 10 is not false
+       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+end $$;
+
 -- Whether a reading may be of a charge at another connector, whose start was lost: a charge of 31 days has no stop, so
--- messages get lost, and the register of a connector where none was open can have reached it.
+-- messages get lost.
 create function private.ocpp_reached_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
   returns boolean
 language plpgsql stable
@@ -28042,14 +28095,26 @@ begin
   return exists (
     select from core.ocpp_transactions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and t.is_over
-       and t.first_at between at - interval '31 days' and at) and exists (
-    select from (select distinct t.connector from core.ocpp_transactions t
-                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
-                    and t.connector <> at_connector) c,
-           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
-           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
-     where o.ended_at < at and wh >= since_wh - 10 is not false
-       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+       and t.first_at between at - interval '31 days' and at)
+     and private.ocpp_reachable_elsewhere(charger, at_connector, at, wh);
+end $$;
+
+-- The transaction whose guessed end a stop disproves. A register only grows: of two stops the later one is lower, so
+-- they are of two connectors. The lower one counts, unless only the higher one can be of this connector.
+create function private.misjudged_ocpp(charger core.chargers, at timestamptz, wh bigint)
+  returns core.ocpp_transactions
+language plpgsql stable
+as $$
+begin
+  return (
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
+       and t.ended_at >= at - interval '24 hours' and t.ended_at < at and t.end_wh > wh + 10 and t.clock = 'charger'
+       and t.meter_start_wh > 0 and wh >= greatest(t.meter_start_wh, t.last_wh) - 10
+       and not private.ocpp_followed(t, at)
+       and not (private.ocpp_reachable_elsewhere(charger, t.connector, at, wh)
+                and not private.ocpp_reachable_elsewhere(charger, t.connector, t.ended_at, t.end_wh))
+     order by t.ended_at desc limit 1);
 end $$;
 
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
@@ -28180,6 +28245,9 @@ begin
     how := 'own';
     return;
   end if;
+  if known.id is null and by_clock = 'charger' then
+    known := private.misjudged_ocpp(charger, at, wh);
+  end if;
   how := case when known.id is not null then 'guess' end;
 end $$;
 
@@ -28190,15 +28258,19 @@ language plpgsql
 as $$
 declare
   item jsonb;
+  over jsonb;
 begin
   wrong.end_wh := null;
   wrong.final_wh := null;
+  wrong.is_over := wrong.is_over or private.ocpp_followed(wrong, 'infinity');
   item := private.ocpp_session(charger, wrong);
   wrong.ended_at := null;
+  over := private.ocpp_session(charger, wrong);
   wrong.end_guessed := false;
   wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
   perform private.store_ocpp_transaction(wrong);
-  return item;
+  -- a session that ended does not open again
+  return case when over ? 'ended_at' then over else item end;
 end $$;
 
 -- Gives the end of a transaction to another one that was open then, if its reading may be of that one, and takes it
@@ -28267,8 +28339,8 @@ begin
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
-     -- the stop may have been of another connector
-     and (t.foreign_ids <> '{}' or exists (
+     -- the stop may have been of another connector; a register that counts from its start each time says nothing
+     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 100 or exists (
                  select from core.ocpp_transactions o
                   where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
    order by t.ended_at desc limit 1;
@@ -28360,7 +28432,7 @@ begin
                'transaction', w ->> 'transaction', 'at', private.iso((w ->> 'at')::timestamptz),
                'meter_wh', w -> 'meter_wh') order by n desc), '[]')
         from core.ocpp_links l, jsonb_array_elements(l.waiting) with ordinality e (w, n)
-       where l.partner_id = charger.partner_id and l.charger_id = charger.id),
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id and w ->> 'kind' = 'stop'),
     'transactions', (
       select coalesce(json_agg(json_build_object(
                'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,
@@ -28561,6 +28633,15 @@ begin
            order by t.first_at, t.id limit 1);
 end $$;
 
+-- Whether the next transaction of a connector is the same charge: a stop of another connector seemed to end it, and
+-- values went on by the same name, without a start.
+create function private.goes_on_ocpp(charger core.chargers, known core.ocpp_transactions,
+                                     after core.ocpp_transactions) returns boolean
+language sql immutable
+return coalesce(known.own_values and known.foreign_ids && after.foreign_ids and after.begin_wh >= known.last_wh
+                and after.begin_wh - known.last_wh <= private.ocpp_allowance(charger, after.first_at - known.last_at)
+                and num_nonnulls(after.meter_start_wh, after.source_started_at, after.source_id) = 0, false);
+
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
 -- counts.
 create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
@@ -28586,12 +28667,15 @@ declare
     coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
   after    core.ocpp_transactions;
 begin
-  if known.ended_at is null and ended_at is not null then
+  if known.ended_at is null and known.is_over then
     after := private.next_ocpp(known);
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
       known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
+    elsif private.goes_on_ocpp(charger, known, after) then
+      ended_at := after.first_at;
+      known.last_wh := greatest(known.last_wh, after.begin_wh);
     end if;
   end if;
   if start_wh = 0 then
@@ -28811,6 +28895,21 @@ begin
   return known;
 end $$;
 
+-- Keeps a message until a later one says which transaction it means. Values make way for stops.
+create function private.let_ocpp_wait(link core.ocpp_links, said jsonb) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l
+     set waiting = (
+           select jsonb_agg(w order by w ->> 'kind' = 'stop', n)
+             from jsonb_array_elements(case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0
+                                            else l.waiting end || said) with ordinality e (w, n))
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id
+     and not l.waiting @> jsonb_build_array(said)
+     and (said ->> 'kind' = 'stop' or jsonb_array_length(l.waiting) < 8);
+end $$;
+
 -- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
 -- they are missing: then it waits for a message that says which transaction it ends.
 create function private.stop_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
@@ -28836,6 +28935,14 @@ begin
     end if;
     return private.ocpp_session(charger, known);
   elsif how is not null then
+    if how = 'guess' and known.ended_at is not null then
+      -- the stop that seemed to end it is of a charge whose start may come late
+      perform private.let_ocpp_wait(link, jsonb_build_object(
+        'kind', 'stop', 'at', private.iso(known.ended_at), 'clock', known.clock, 'meter_wh', known.end_wh,
+        'waits', true, 'readings', '{}'::jsonb, 'by_mirror', is_foreign));
+      known.final_wh := null;
+      known.foreign_ids := case when known.own_values then known.foreign_ids else '{}' end;
+    end if;
     known.ended_at := null;
     known := private.merge_ocpp_readings(charger, known, readings, true);
     known.ended_at := said ->> 'at';
@@ -28866,33 +28973,37 @@ begin
     return private.ocpp_session(charger, known);
   elsif said ->> 'clock' <> 'wrong' and not said ? 'waits' then
     said := (said - 'evidence') #- '{readings,signed}' || jsonb_build_object('waits', true, 'by_mirror', is_mirror);
-    update core.ocpp_links l
-       set waiting = case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0 else l.waiting end || said
-     where l.partner_id = link.partner_id and l.charger_id = link.charger_id
-       and not l.waiting @> jsonb_build_array(said);
+    perform private.let_ocpp_wait(link, said);
   end if;
   return null;
 end $$;
 
--- The sessions of stops that waited, and whose transaction is known now.
+-- The sessions of messages that waited, and whose transaction is known now.
 create function private.retry_waiting_ocpp(charger core.chargers) returns jsonb
 language plpgsql
 as $$
 declare
-  link  core.ocpp_links;
-  stop  jsonb;
-  item  jsonb;
-  items jsonb := '[]';
+  link    core.ocpp_links;
+  message jsonb;
+  item    jsonb;
+  items   jsonb := '[]';
 begin
   select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
-  for stop in select w from jsonb_array_elements(link.waiting) w loop
-    item := private.stop_ocpp(charger, link, (stop ->> 'by_mirror')::boolean or link.foreign_ids, stop);
-    if item is not null then
-      items := items || item;
-      update core.ocpp_links l
-         set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> stop)
-       where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  for message in select w from jsonb_array_elements(link.waiting) w loop
+    item := case message ->> 'kind'
+              when 'stop' then private.stop_ocpp(charger, link, (message ->> 'by_mirror')::boolean or link.foreign_ids,
+                                                 message)
+              else private.values_ocpp(charger, link, false, message) end;
+    if message ->> 'kind' = 'values' and item is not null then
+      item := private.end_followed_ocpp(charger, (message ->> 'connector')::int) || item;
     end if;
+    items := items || coalesce(item, '[]');
+    update core.ocpp_links l
+       set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> message)
+     where l.partner_id = charger.partner_id and l.charger_id = charger.id
+       -- after another charge there nothing tells more
+       and (item is not null or message ->> 'kind' = 'values' and private.ocpp_followed(
+              private.own_ocpp_transaction(charger, message ->> 'transaction'), 'infinity'));
   end loop;
   return items;
 end $$;
@@ -29083,6 +29194,10 @@ begin
       known.own_values := is_own;
       known.foreign_ids := array[named];
     else
+      -- our id of another connector's charge: once that has values of its own, these are of another charge
+      perform private.let_ocpp_wait(link, (said - 'evidence' - 'signed') || '{"waits": true}')
+        where own.connector <> plug and not is_foreign and own.ended_at is null and not private.ocpp_runs_at(known, at)
+          and not said ? 'waits';
       known := null;
     end if;
     perform private.note_foreign_ids(link, true) where is_own and not is_mirror;
@@ -29428,7 +29543,9 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.store_sessions(items);
+    -- what has an end comes last: it does not open again, and its last word counts
+    perform private.store_sessions((select jsonb_agg(i.item order by i.item ? 'ended_at', i.n)
+                                      from jsonb_array_elements(items) with ordinality i (item, n)));
   end if;
   return json_build_object('ids', ids);
 end $$;
@@ -31152,26 +31269,51 @@ create function private.review_due_registrations() returns bigint
 language plpgsql security definer
 as $$
 declare
+  waiting    core.connections[];
+  undecided  core.chargers[];
+  busy       uuid[];
+  due        core.connections[];
   connection core.connections;
   charger    core.chargers;
-  reviewed   bigint := 0;
 begin
   if private.is_sandbox() then
-    for connection in
-      select c.* from core.connections c
-        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    waiting := array(
+      select c from core.connections c
        where c.registration_status = 'ingediend' and c.status = 'active'
-           and c.submitted_at <= private.now() - interval '2 minutes'
+         and c.submitted_at <= private.now() - interval '2 minutes'
+       order by c.submitted_at, c.id limit 500);
+    -- chargers before connections, as private.store_sessions; the next run reviews those of a charger that is busy
+    undecided := array(
+      select h from unnest(waiting) c
+        join core.chargers h on h.partner_id = c.partner_id and h.connection_id = c.id
+       where h.user_id is not null and h.status = 'active' and h.mid_eligible is null
+         and h.catalog_charger_id is not null
+         for no key update of h skip locked);
+    busy := array(
+      select h.connection_id from unnest(waiting) c
+        join core.chargers h on h.partner_id = c.partner_id and h.connection_id = c.id
+       where h.user_id is not null and h.status = 'active' and h.mid_eligible is null
+         and h.catalog_charger_id is not null and h.id <> all (array(select u.id from unnest(undecided) u)));
+    -- what a charger charged elsewhere counts there from now on
+    perform from core.connections c
+      where (c.partner_id, c.id) in (select s.partner_id, s.connection_id from unnest(undecided) u
+                                       join core.charging_sessions s on s.partner_id = u.partner_id
+                                                                    and s.charger_id = u.id)
+      order by c.id for no key update;
+    due := array(
+      select c from core.connections c
+        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+       where (c.partner_id, c.id) in (select w.partner_id, w.id from unnest(waiting) w) and c.id <> all (busy)
+         and c.registration_status = 'ingediend' and c.status = 'active'
        -- a reset locks accounts first, and what is told of the review refers to the account
-       order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
-    loop
+       order by c.submitted_at, c.id for key share of a skip locked for update of c skip locked);
+    foreach connection in array due loop
       perform private.set_tenant(connection.partner_id);
       -- a person who chose "(MID variant)" has one: nobody asks for evidence here
       for charger in
         update core.chargers h set mid_eligible = true
-         where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.user_id is not null
-             and h.status = 'active'
-           and h.mid_eligible is null and h.catalog_charger_id is not null returning *
+          from unnest(undecided) u
+         where u.connection_id = connection.id and h.partner_id = u.partner_id and h.id = u.id returning h.*
       loop
         perform private.audit('charger.mid_confirmed', charger.id),
             private.emit_charger('charger.mid_confirmed', charger);
@@ -31180,11 +31322,10 @@ begin
         -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends
         -- on the day
         case when (private.gates_of(connection)).closed_for_approval = '{}' then 'goedgekeurd' else 'afgekeurd' end);
-      reviewed := reviewed + 1;
     end loop;
     perform private.set_tenant(null);
   end if;
-  return reviewed;
+  return coalesce(cardinality(due), 0);
 end $$;
 comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '

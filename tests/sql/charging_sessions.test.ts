@@ -2,10 +2,14 @@
 
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { claimKey } from "#shared/domain/claim/links.ts";
+import { aboutMail } from "#shared/domain/mail/about.ts";
 import { addCharger, ingest, MID_CHARGER, type SessionItem } from "../harness/chargers.ts";
 import { giveMandate, signMandate } from "../harness/mandate.ts";
+
 import { createAccount, type User } from "../harness/people.ts";
 import { createWorld, type World } from "../harness/world.ts";
+import { operatorOf } from "../operator/operator.ts";
 
 let world: World;
 let user: User;
@@ -531,6 +535,65 @@ describe("§3 a locked month stays as it was", () => {
     expect(await delivered()).toEqual({ "2026-03": "5 registered 1" });
   });
 
+  const april = { started_at: "2026-04-12T18:00:00Z", ended_at: "2026-04-12T19:00:00Z" };
+  const judgeMeter = (mid_eligible: boolean | null) =>
+    world.row("update core.chargers set mid_eligible = $2 where id = $1", charger, mid_eligible);
+
+  test.each([[false], [null]])(
+    "attack: one that is booked, and moves while its meter is doubted (%s), counts in no other month once it is confirmed",
+    async (doubt) => {
+      await judgeMeter(doubt);
+      await ingest(world, session("a", april));
+      await judgeMeter(true);
+      expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+      expect(await delivered()).toEqual({ "2026-03": "5 registered 1" });
+      await openMonth("2026-03-01", "staged");
+      expect(await delivered()).toEqual({ "2026-03": "0 staged 0", "2026-04": "5 staged 1" });
+    },
+  );
+
+  test("one that is booked is booked still after a doubt, and its month opens with it", async () => {
+    await judgeMeter(null);
+    await judgeMeter(true);
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    await openMonth("2026-03-01", "staged");
+    expect(await stored("a")).toMatchObject({ flags: [], booked_as: null });
+    expect(await delivered()).toEqual({ "2026-03": "5 staged 1" });
+  });
+
+  test("one that is booked, and whose month opens while its meter is doubted, counts where it is then", async () => {
+    await judgeMeter(false);
+    await openMonth("2026-03-01", "staged");
+    expect(await delivered()).toEqual({ "2026-03": "0 staged 0" });
+    await lockMonth("2026-03-01");
+    await judgeMeter(true);
+    expect(await stored("a")).toMatchObject({ flags: ["after_lock"] });
+    await ingest(world, session("a", april));
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "0 registered 0", "2026-04": "5 staged 1" });
+  });
+
+  test("one that was told while its meter was doubted, in a month that was booked, counts where it moves after the confirmation", async () => {
+    await judgeMeter(null);
+    await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
+    await judgeMeter(true);
+    expect(await stored("u")).toMatchObject({ flags: ["after_lock"] });
+    await ingest(world, session("u", april));
+    expect(await stored("u")).toMatchObject({ flags: [] });
+    expect(await delivered()).toEqual({ "2026-03": "5 registered 1", "2026-04": "5 staged 1" });
+  });
+
+  test("attack: one that is booked, of a charger that is doubted and then released, is not the next registration's", async () => {
+    await judgeMeter(false);
+    await world.row("update core.chargers set counts_from = 'infinity' where id = $1", charger);
+    expect(await stored("a")).toMatchObject({ flags: ["other_registration", "after_lock"] });
+    const { booked } = await world.row(
+      "select count(*)::int as booked from private.still_booked($1, '-infinity', 'infinity')",
+      charger,
+    );
+    expect(booked).toBe(1);
+  });
+
   test("one that moved waits for no month that was locked while its meter was not confirmed", async () => {
     await world.row("update core.chargers set mid_eligible = null where id = $1", charger);
     await ingest(world, session("u", { started_at: "2026-03-12T18:00:00Z", ended_at: "2026-03-12T19:00:00Z" }));
@@ -689,6 +752,125 @@ describe("§3 a charger changes while its month is booked", () => {
       ).toEqual([]);
       await tell("a", 10, 5000);
     }
+  });
+});
+
+describe("§3 chargers are locked before connections, and connections in one order", () => {
+  const waiting = async () =>
+    (await rows("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")).length;
+
+  /** Tells of a charge, while something else looks for the charger's connection. */
+  const tellDuring = async (charger_id: string, other: () => Promise<unknown>) => {
+    const telling = await world.database.admin.connect();
+    try {
+      await telling.query("begin");
+      await telling.query("select private.set_tenant(private.people_tenant())");
+      // as private.store_sessions begins
+      await telling.query("select from core.chargers where id = $1 for no key update", [charger_id]);
+      let isOver = false;
+      const others = other().finally(() => {
+        isOver = true;
+      });
+      await expect.poll(async () => isOver || (await waiting()) > 0).toBe(true);
+      const told = telling
+        .query("select count(*) from private.store_sessions($1)", [
+          JSON.stringify([{ source: "ocpp", ...session("a", { charger_id }) }]),
+        ])
+        .then(() => telling.query("commit"));
+      await Promise.all([others, told]);
+    } finally {
+      await telling.query("rollback");
+      telling.release();
+    }
+  };
+
+  test("attack: a charge is told while the sandbox reviews the registration of its charger", async () => {
+    const undecided = await addCharger(world, user, { mid_eligible: null });
+    await world.row(
+      `update core.chargers h set catalog_charger_id = m.id, brand = m.brand
+         from (select * from core.charger_models order by id limit 1) m where h.id = $1`,
+      undecided,
+    );
+    await world.row(
+      `update core.connections set registration_status = 'ingediend', submitted_at = private.now() - interval '3 minutes'
+        where id = $1`,
+      user.connection_id,
+    );
+    const state = () =>
+      world.row(
+        `select h.mid_eligible, c.registration_status = 'ingediend' as waits
+           from core.chargers h join core.connections c on c.id = h.connection_id where h.id = $1`,
+        undecided,
+      );
+    const review = () => world.row("select private.review_due_registrations()");
+    await tellDuring(undecided, review);
+    expect(await state()).toEqual({ mid_eligible: null, waits: true });
+    await review();
+    expect(await state()).toEqual({ mid_eligible: true, waits: false });
+    expect(await delivered()).toMatchObject({ "2026-03": expect.stringMatching(/^5 /) });
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    [
+      "the operator archives its connection",
+      () => operatorOf(world.database)(`connection archive ${user.connection_id}`),
+    ],
+    [
+      "its owner closes the account",
+      () =>
+        world.environment.db.call(
+          "close_own_account",
+          {
+            kind: "session",
+            user_id: user.id,
+            partner_id: "00000000-0000-4000-8000-000000000000",
+            signed_in_at: world.environment.now().toISOString(),
+            host: world.environment.config.API_HOST,
+            request_id: "test",
+          } as never,
+          {
+            key: claimKey(world.environment),
+            mail: aboutMail(world.environment.config, "account_closed", "nl", {}),
+          },
+        ),
+    ],
+  ])("attack: a charge is told while %s", async (_what, end) => {
+    await tellDuring(charger, end);
+    expect(await stored("a")).toMatchObject({ flags: [] });
+    expect(await world.row("select status from core.chargers where id = $1", charger)).toEqual({ status: "removed" });
+  });
+
+  test("attack: a booking of two connections is made while the operator releases a charger, and the next one has its time", async () => {
+    const [low, high] = [user, await world.addUser()].toSorted((a, b) => (a.connection_id < b.connection_id ? -1 : 1));
+    if (!low || !high) throw new Error("two users");
+    const released = await addCharger(world, high);
+    const next = await addCharger(world, low);
+    await ingest(world, session("a", { charger_id: released }), session("a", { charger_id: next }));
+    const numbered = "brand = 'Alfen', serial_number = 'LOCKS-1'";
+    await world.row(
+      `update core.chargers set ${numbered}, status = 'removed', removed_at = '2026-03-11Z', counts_until = '2026-03-11Z'
+        where id = $1`,
+      released,
+    );
+    await world.row(`update core.chargers set ${numbered}, counts_from = '2026-03-11Z' where id = $1`, next);
+    const booking = await world.database.admin.connect();
+    const lock = (each: User) =>
+      booking.query("select private.lock_connections(private.people_tenant(), array[$1::uuid])", [each.connection_id]);
+    try {
+      await booking.query("begin");
+      await lock(low);
+      const releasing = operatorOf(world.database)(`charger release ${released} --reason ticket-4711`);
+      await expect.poll(waiting).toBe(1);
+      const locked = lock(high).then(() => booking.query("commit"));
+      await Promise.all([releasing, locked]);
+    } finally {
+      await booking.query("rollback");
+      booking.release();
+    }
+    expect(await rows("select flags from core.charging_sessions where charger_id = $1", released)).toEqual([
+      { flags: ["other_registration"] },
+    ]);
+    expect(await rows("select flags from core.charging_sessions where charger_id = $1", next)).toEqual([{ flags: [] }]);
   });
 });
 

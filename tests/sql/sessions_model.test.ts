@@ -80,6 +80,9 @@ async function addClients(): Promise<Client[]> {
   return rows;
 }
 
+/** What counts for ERE, unless its month is booked. */
+const COUNTS = "s.counted and s.flags = '{}' and h.mid_eligible";
+
 /** Does what a story says by the functions of the API, each at its moment. */
 class Service {
   readonly rows: string[] = [];
@@ -119,7 +122,10 @@ class Service {
       ).catch((error) => expect(error).toMatchObject({ message: "ambiguous_session" }));
     else if (act.does === "book") await this.book(act.month);
     else if (act.does === "open") await this.open([act.month]);
-    else if (act.does === "register") {
+    else if (act.does === "judge") {
+      const charger = this.rows[act.row % Math.max(1, this.rows.length)];
+      await this.judge(charger ? [charger] : [], act.mid);
+    } else if (act.does === "register") {
       const { account_id } = this.clients[act.client] ?? {};
       const charger = { account_id, ...MID_CHARGER, serial_number, power_kw: 11, ...this.given(act.names) };
       this.rows.push((await this.call(at, "register_charger", charger, act.client)).charger_id);
@@ -197,6 +203,7 @@ class Service {
       `select s.charger_id, s.source, s.external_id, s.wh::int, s.connection_id || ' ' || s.month as place,
               to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start
          from core.charging_sessions s
+         join core.chargers h on h.id = s.charger_id
         where s.owner_id = any ($1) and ${which}`,
       [this.clients.map(({ id }) => id)],
     );
@@ -219,7 +226,7 @@ class Service {
 
   /** Takes the months that a connection has by now, and that no booking has. */
   async book(month: string) {
-    const open = await this.charges("s.counted and s.flags = '{}'");
+    const open = await this.charges(COUNTS);
     const { rows } = await session.query(
       `update core.delivered_months set status = 'submitted' where owner_id = any ($1) and period = $2 and not locked
        returning connection_id || ' ' || period as place`,
@@ -230,6 +237,11 @@ class Service {
         place,
         open.filter((each) => each.place === place),
       );
+  }
+
+  /** Doubts the meter of chargers, or confirms it. */
+  async judge(chargers: string[], mid: boolean | null) {
+    await session.query("update core.chargers set mid_eligible = $2 where id = any ($1)", [chargers, mid]);
   }
 
   async open(months: string[]) {
@@ -251,7 +263,7 @@ class Service {
   /** No charge is in two bookings, or in one and in an open month; none waits but for a month that is booked, or for a booking that it is in. */
   async noneTwice() {
     const booked = [...this.inBooking.values()].flat();
-    const open = await this.charges("s.counted and s.flags = '{}'");
+    const open = await this.charges(COUNTS);
     const energy = [...booked, ...open].filter(({ wh }) => wh > 0).map(({ charge }) => charge);
     expect(energy.toSorted()).toEqual([...new Set(energy)].toSorted());
     const waiting = await this.charges("'after_lock' = any (s.flags)");
@@ -351,6 +363,8 @@ test("§3 a charge is in one booking, or counts in an open month; it waits for n
           await service.do(act);
           await service.noneTwice();
         }
+        await service.judge(service.rows, true);
+        await service.noneTwice();
         await service.open(["2026-01-01", "2026-02-01"]);
       } catch (error) {
         throw new Error(`${error}${told}`, { cause: error });

@@ -14,6 +14,8 @@ export type Act = { at: number } & (
   // a booking takes a month of every client, or gives it back
   | { does: "book"; month: string }
   | { does: "open"; month: string }
+  // the operator doubts the meter of a charger, or confirms it
+  | { does: "judge"; row: number; mid: boolean | null }
 );
 
 const MINUTE = 60_000;
@@ -286,8 +288,9 @@ export const bookings = times(
     step,
     minutes: fc.nat(12_000),
     month: fc.constantFrom<"2026-01-01" | "2026-02-01">("2026-01-01", "2026-02-01"),
-    does: fc.constantFrom<"book" | "open" | "move">("book", "open", "move"),
+    does: fc.constantFrom<"book" | "open" | "move" | "judge">("book", "open", "move", "move", "judge"),
     charge: fc.nat(11),
+    mid: fc.constantFrom(true, false, null),
   }),
 );
 type Bookings = typeof bookings extends fc.Arbitrary<infer T> ? T : never;
@@ -297,7 +300,7 @@ const TO_BORDER = (24 * 24 + 21) * HOUR;
 /** From those two hours to the next month. */
 const ASTRAY = 2.5 * HOUR;
 
-/** A story at the end of January, in which months are booked and given back. What one source alone tells, it tells of either month: at first of February, where it tells it twice, and again at any time. */
+/** A story at the end of January, in which months are booked and given back, and meters are doubted. What one source alone tells, it tells of either month: at first of February, where it tells it twice, and again at any time. */
 export function booked(story: Act[], seeds: Seeds, drawn: Bookings): Act[] {
   const first = new Set<string>();
   const acts = structuredClone(story);
@@ -318,8 +321,12 @@ export function booked(story: Act[], seeds: Seeds, drawn: Bookings): Act[] {
       told.end += astray;
     }
   }
-  for (const { step, minutes, month, does, charge } of drawn) {
+  for (const { step, minutes, month, does, charge, mid } of drawn) {
     const at = BEGIN + TO_BORDER + step * STEP + minutes * MINUTE;
+    if (does === "judge") {
+      acts.push({ at, does, row: charge, mid });
+      continue;
+    }
     if (does !== "move") {
       acts.push({ at, does, month });
       continue;

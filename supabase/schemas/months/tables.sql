@@ -64,6 +64,8 @@ create table core.delivered_months (
 -- serves: the months of a quarter, for a booking. Neither tenant nor month leads: else the planner, while it has no
 -- statistics, looks a month up by it, and not by the primary key
 create index delivered_months_quarter on core.delivered_months (private.quarter_of(period), partner_id);
+-- serves: the accounts with a month that the register rejected and nobody delivered again
+create index delivered_months_rejected on core.delivered_months (partner_id, connection_id) where status = 'rejected';
 comment on table core.delivered_months is 'The kWh of one connection in one month. Kept seven years.';
 comment on column core.delivered_months.locked is 'Registered as ERE, or about to be: deliveries no longer change it.';
 comment on column core.delivered_months.accepted_kwh is

@@ -99,26 +99,51 @@ create function private.review_due_registrations() returns bigint
 language plpgsql security definer
 as $$
 declare
+  waiting    core.connections[];
+  undecided  core.chargers[];
+  busy       uuid[];
+  due        core.connections[];
   connection core.connections;
   charger    core.chargers;
-  reviewed   bigint := 0;
 begin
   if private.is_sandbox() then
-    for connection in
-      select c.* from core.connections c
-        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+    waiting := array(
+      select c from core.connections c
        where c.registration_status = 'ingediend' and c.status = 'active'
-           and c.submitted_at <= private.now() - interval '2 minutes'
+         and c.submitted_at <= private.now() - interval '2 minutes'
+       order by c.submitted_at, c.id limit 500);
+    -- chargers before connections, as private.store_sessions; the next run reviews those of a charger that is busy
+    undecided := array(
+      select h from unnest(waiting) c
+        join core.chargers h on h.partner_id = c.partner_id and h.connection_id = c.id
+       where h.user_id is not null and h.status = 'active' and h.mid_eligible is null
+         and h.catalog_charger_id is not null
+         for no key update of h skip locked);
+    busy := array(
+      select h.connection_id from unnest(waiting) c
+        join core.chargers h on h.partner_id = c.partner_id and h.connection_id = c.id
+       where h.user_id is not null and h.status = 'active' and h.mid_eligible is null
+         and h.catalog_charger_id is not null and h.id <> all (array(select u.id from unnest(undecided) u)));
+    -- what a charger charged elsewhere counts there from now on
+    perform from core.connections c
+      where (c.partner_id, c.id) in (select s.partner_id, s.connection_id from unnest(undecided) u
+                                       join core.charging_sessions s on s.partner_id = u.partner_id
+                                                                    and s.charger_id = u.id)
+      order by c.id for no key update;
+    due := array(
+      select c from core.connections c
+        join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
+       where (c.partner_id, c.id) in (select w.partner_id, w.id from unnest(waiting) w) and c.id <> all (busy)
+         and c.registration_status = 'ingediend' and c.status = 'active'
        -- a reset locks accounts first, and what is told of the review refers to the account
-       order by c.submitted_at, c.id limit 500 for key share of a skip locked for update of c skip locked
-    loop
+       order by c.submitted_at, c.id for key share of a skip locked for update of c skip locked);
+    foreach connection in array due loop
       perform private.set_tenant(connection.partner_id);
       -- a person who chose "(MID variant)" has one: nobody asks for evidence here
       for charger in
         update core.chargers h set mid_eligible = true
-         where h.partner_id = connection.partner_id and h.connection_id = connection.id and h.user_id is not null
-             and h.status = 'active'
-           and h.mid_eligible is null and h.catalog_charger_id is not null returning *
+          from unnest(undecided) u
+         where u.connection_id = connection.id and h.partner_id = u.partner_id and h.id = u.id returning h.*
       loop
         perform private.audit('charger.mid_confirmed', charger.id),
             private.emit_charger('charger.mid_confirmed', charger);
@@ -127,11 +152,10 @@ begin
         -- by the gates alone: whether months wait of who withdrew the mandate, for which a person may approve, depends
         -- on the day
         case when (private.gates_of(connection)).closed_for_approval = '{}' then 'goedgekeurd' else 'afgekeurd' end);
-      reviewed := reviewed + 1;
     end loop;
     perform private.set_tenant(null);
   end if;
-  return reviewed;
+  return coalesce(cardinality(due), 0);
 end $$;
 comment on function private.review_due_registrations() is
   'The sandbox''s reviewer, two minutes after a registration was submitted. It takes a person''s MID variant to have '

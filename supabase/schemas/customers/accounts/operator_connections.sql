@@ -41,6 +41,9 @@ begin
   perform private.refuse_if('connection_ambiguous', cardinality(candidates) > 1,
                             json_build_object('connection', named));
   perform private.set_tenant((candidates[1]).partner_id);
+  -- chargers before connections, as private.store_sessions
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.connection_id = (candidates[1]).id
+    order by h.id for no key update;
   select * into connection from core.connections c
    where c.partner_id = private.partner_id() and c.id = (candidates[1]).id for update;
   return connection;

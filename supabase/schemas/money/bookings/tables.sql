@@ -136,8 +136,6 @@ comment on table core.credits is
   'reversed credit is kept. Kept seven years.';
 -- serves: the one credit of a row that is not reversed
 create unique index credits_standing on core.credits (partner_id, row_id) where reversed_at is null;
--- serves: the customers of a partner's clients whose months the register rejected
-create index credits_rejected on core.credits (partner_id, row_id) where accepted_kwh = 0 and reversed_at is null;
 -- serves: deleting a row
 create index credits_row on core.credits (partner_id, row_id);
 select private.enable_tenant_policy('core.credits', 'select');

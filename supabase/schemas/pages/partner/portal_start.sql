@@ -29,12 +29,8 @@ create function private.accounts_rejected(partner uuid, out accounts uuid[], out
 language sql stable
 as $$
   with found as (
-    select r.connection_id
-      from core.credits c
-      join core.booking_rows r on r.partner_id = c.partner_id and r.id = c.row_id
-      join core.delivered_months d on d.partner_id = r.partner_id and d.connection_id = r.connection_id
-          and d.period = r.period and d.status = 'rejected'
-     where c.partner_id = accounts_rejected.partner and c.accepted_kwh = 0 and c.reversed_at is null
+    select d.connection_id from core.delivered_months d
+     where d.partner_id = accounts_rejected.partner and d.status = 'rejected'
      limit 3000
   )
   select array(select distinct n.account_id from found f

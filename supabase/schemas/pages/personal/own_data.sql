@@ -183,6 +183,9 @@ begin
   if (ending ->> 'balance_eur')::numeric > 0 and (ending ->> 'iban_missing')::boolean then
     return json_build_object('closed', false);
   end if;
+  -- chargers before connections, as private.store_sessions
+  perform from core.chargers h where h.partner_id = private.partner_id() and h.user_id = person and h.status = 'active'
+    order by h.id for no key update;
   perform from core.connections c
     join core.accounts a on a.partner_id = c.partner_id and a.id = c.account_id
    where a.user_id = person and c.status = 'active' order by c.id for update of c;

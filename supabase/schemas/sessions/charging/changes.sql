@@ -9,18 +9,41 @@ as $$
 declare
   others uuid[];
   moved  jsonb;
+  bound  uuid[];
 begin
   perform private.set_tenant(new.partner_id);
-  if new.connection_id is not null then
+  with bound as (
     update core.charging_sessions s set connection_id = new.connection_id
-     where s.partner_id = new.partner_id and s.charger_id = new.id and s.connection_id is null;
-  end if;
+     where new.connection_id is not null and s.partner_id = new.partner_id and s.charger_id = new.id
+       and s.connection_id is null
+    returning s.id
+  )
+  select array_agg(b.id) into bound from bound b;
   -- one total, signature or booking at a time on a connection
   perform from core.connections c
     where c.partner_id = new.partner_id
-      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
-                             where s.partner_id = new.partner_id and s.charger_id = new.id))
+      and (c.id = new.connection_id
+           or c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                                 where s.partner_id = new.partner_id and s.charger_id = new.id)))
     order by c.id for no key update;
+  if old.mid_eligible and new.mid_eligible is not true then
+    -- what is booked stays booked, whatever becomes of it before the meter is confirmed again
+    perform private.keep_replaced(jsonb_agg(to_jsonb(s)), had_mid => true) from core.charging_sessions s
+      where s.partner_id = new.partner_id and s.charger_id = new.id and s.counted and s.flags = '{}'
+        and s.booked_as is null and exists (select from private.locked_month(s.connection_id, s.month))
+     having count(*) > 0;
+  elsif new.mid_eligible and (old.mid_eligible is not true or bound is not null) then
+    -- what no booking has came after the lock
+    with late as (
+      update core.charging_sessions s set flags = '{after_lock}'
+       where s.partner_id = new.partner_id and s.charger_id = new.id and s.counted and s.flags = '{}'
+         and s.booked_as is null and (old.mid_eligible is not true or s.id = any (bound))
+         and exists (select from private.locked_month(s.connection_id, s.month))
+      returning s.id
+    )
+    insert into core.charging_changes (partner_id, owner_id, charger_id, session_id)
+    select new.partner_id, new.owner_id, new.id, l.id from late l where new.user_id is null;
+  end if;
   if (new.counts_from, new.counts_before) is distinct from (old.counts_from, old.counts_before) then
     others := array(select r.id from private.registrations_of(new) r);
     with changed as (

@@ -57,9 +57,17 @@ create function private.may_be_one_evse(one int, one_assumed boolean, other int,
 language sql immutable
 return one = other or one_assumed <> other_assumed or one_assumed and 1 in (one, other);
 
+-- The month of a connection, if a booking has it.
+create function private.locked_month(connection uuid, month date) returns setof core.delivered_months
+language sql stable
+begin atomic
+  select d.* from core.delivered_months d
+   where d.partner_id = private.partner_id() and d.connection_id = connection and d.period = month and d.locked;
+end;
+
 -- Keeps what completed sessions were before they changed: as private.judge_sessions takes them. What a booking has of
--- them stands there until its month opens. Returns the bytes of it.
-create function private.keep_replaced(changed jsonb) returns bigint
+-- them stands there until its month opens. had_mid: their meter was confirmed until now. Returns the bytes of it.
+create function private.keep_replaced(changed jsonb, had_mid boolean default false) returns bigint
 language plpgsql
 as $$
 declare
@@ -77,10 +85,9 @@ begin
     update core.charging_sessions s set booked_as = r.id
       from replaced r
      where r.flags = '{}' and s.partner_id = private.partner_id() and s.id = r.session_id
-       and (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id)
-       and exists (
-         select from core.delivered_months d
-          where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.period = r.month and d.locked)
+       and (had_mid
+            or (select h.mid_eligible from core.chargers h where h.partner_id = s.partner_id and h.id = s.charger_id))
+       and exists (select from private.locked_month(s.connection_id, r.month))
   )
   select coalesce(sum(r.size), 0) into size from replaced r;
   return size;
@@ -216,10 +223,7 @@ begin
            where o.id <> s.id and o.arrival > s.arrival and o.flags = '{}'
              and o.busy_from < s.ended_at and o.ended_at > s.busy_from
              and private.may_be_one_evse(o.connector, o.evse_assumed, s.connector, s.evse_assumed)
-             and exists (
-               select from core.delivered_months d
-                where d.partner_id = o.partner_id and d.connection_id = o.connection_id and d.period = o.month
-                  and d.locked) limit 1) o
+             and exists (select from private.locked_month(o.connection_id, o.month)) limit 1) o
         where n.month is not null));
   end if;
   with looked as (
@@ -242,10 +246,8 @@ begin
            s.ended_at is not null
            and (s.booked_as is not null
                 -- what came after the lock, and was withdrawn since, was never booked
-                or h.mid_eligible is true and not 'withdrawn' = any (s.flags) and exists (
-                  select from core.delivered_months d
-                   where d.partner_id = s.partner_id and d.connection_id = s.connection_id and d.locked
-                     and d.period = s.month)) as locked
+                or h.mid_eligible is true and not 'withdrawn' = any (s.flags)
+                   and exists (select from private.locked_month(s.connection_id, s.month))) as locked
       from looked l
      cross join lateral (
        select * from core.charging_sessions s
@@ -353,10 +355,7 @@ begin
                cross join lateral (values (greatest(o.busy_from, one.busy_from), 1), (o.ended_at, -1)) e (at, step)
                where o.flags <@ '{after_lock}') t;
       continue when full_at = ('beyond_capacity' = any (one.flags));
-      locked := exists (
-        select from core.delivered_months d
-         where d.partner_id = one.partner_id and d.connection_id = one.connection_id and d.locked
-           and d.period = one.month);
+      locked := exists (select from private.locked_month(one.connection_id, one.month));
       -- what came after the lock has a flag by now
       if locked and one.flags = '{}' then
         perform private.keep_replaced(jsonb_build_array(to_jsonb(one)));

@@ -68,13 +68,14 @@ comment on column core.charging_sessions.meter_start_wh is
 comment on column core.charging_sessions.connection_id is
   'The connection of the charger when the session came in, else the first one it was bound to afterwards.';
 comment on column core.charging_sessions.booked_as is
-  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, or was '
-  'flagged, after the lock of that month. Null once the month opens, and of what changed before the lock.';
+  'The row of core.replaced_charging_sessions that a booking has: what the session was when it first changed, was '
+  'flagged, or its meter was doubted, after the lock of that month. Null once the month opens, and of what changed '
+  'before the lock.';
 comment on column core.charging_sessions.flags is
-  'after_lock: it came, or changed, after its month was locked. The energy counts and the booked ERE stays. Every '
-  'other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: another source or id told the '
-  'same charge first. other_registration: the charger was another registration''s at the start. beyond_capacity: more '
-  'than its charger or its connection can give.';
+  'after_lock: it came, changed, or its meter was confirmed, after its month was locked. The energy counts and the '
+  'booked ERE stays. Every other flag keeps it out of all totals. withdrawn: its source took it back. duplicate: '
+  'another source or id told the same charge first. other_registration: the charger was another registration''s at '
+  'the start. beyond_capacity: more than its charger or its connection can give.';
 -- serves: overlaps, and the total of a charger's month
 create index charging_sessions_charger on core.charging_sessions (charger_id, started_at);
 -- serves: overlaps with what began long before

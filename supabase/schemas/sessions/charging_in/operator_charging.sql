@@ -130,10 +130,18 @@ begin
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p)) and h.id = private.as_uuid(input ->> 'charger');
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
-  -- in the order of private.store_sessions: it is judged, and so are later ones
-  others := array(select r.id from private.registrations_of(charger) r);
-  perform from core.chargers h where h.id = any (others || charger.id)
+  -- in the order of private.store_sessions: it is judged, and so are later ones, whose former ones end
+  others := array(
+    select charger.id
+    union select r.id from private.registrations_of(charger) r
+    union select f.id from private.registrations_of(charger) r cross join lateral private.registrations_of(r) f);
+  perform from core.chargers h where h.id = any (others)
       and h.partner_id = any (array(select p.id from core.partners p)) order by h.id for no key update;
+  perform from core.connections c
+    where c.partner_id = any (array(select p.id from core.partners p))
+      and c.id = any (array(select distinct s.connection_id from core.charging_sessions s
+                             where s.charger_id = any (others)))
+    order by c.id for no key update;
   select * into charger from core.chargers h where h.partner_id = charger.partner_id and h.id = charger.id;
   changed := charger.status = 'active' or charger.counts_from is distinct from 'infinity';
   if changed then

@@ -159,8 +159,24 @@ begin
   return coalesce(abs(nullif(after.meter_start_wh, 0) - wh) <= 10, false);
 end $$;
 
+-- Whether the register of another connector, where none was open, can have reached a reading by then.
+create function private.ocpp_reachable_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
+  returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from (select distinct t.connector from core.ocpp_transactions t
+                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
+                    and t.connector <> at_connector) c,
+           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
+           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
+     where o.ended_at < at and wh >= since_wh - 10 is not false
+       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+end $$;
+
 -- Whether a reading may be of a charge at another connector, whose start was lost: a charge of 31 days has no stop, so
--- messages get lost, and the register of a connector where none was open can have reached it.
+-- messages get lost.
 create function private.ocpp_reached_elsewhere(charger core.chargers, at_connector int, at timestamptz, wh bigint)
   returns boolean
 language plpgsql stable
@@ -169,14 +185,26 @@ begin
   return exists (
     select from core.ocpp_transactions t
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.ended_at is null and t.is_over
-       and t.first_at between at - interval '31 days' and at) and exists (
-    select from (select distinct t.connector from core.ocpp_transactions t
-                  where t.partner_id = charger.partner_id and t.charger_id = charger.id
-                    and t.connector <> at_connector) c,
-           lateral private.ocpp_transaction_at(charger, c.connector, at) o,
-           lateral coalesce(nullif(o.end_wh, 0), o.final_wh, o.last_wh) since_wh
-     where o.ended_at < at and wh >= since_wh - 10 is not false
-       and wh - since_wh <= private.ocpp_allowance(charger, at - o.ended_at) is not false);
+       and t.first_at between at - interval '31 days' and at)
+     and private.ocpp_reachable_elsewhere(charger, at_connector, at, wh);
+end $$;
+
+-- The transaction whose guessed end a stop disproves. A register only grows: of two stops the later one is lower, so
+-- they are of two connectors. The lower one counts, unless only the higher one can be of this connector.
+create function private.misjudged_ocpp(charger core.chargers, at timestamptz, wh bigint)
+  returns core.ocpp_transactions
+language plpgsql stable
+as $$
+begin
+  return (
+    select t from core.ocpp_transactions t
+     where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
+       and t.ended_at >= at - interval '24 hours' and t.ended_at < at and t.end_wh > wh + 10 and t.clock = 'charger'
+       and t.meter_start_wh > 0 and wh >= greatest(t.meter_start_wh, t.last_wh) - 10
+       and not private.ocpp_followed(t, at)
+       and not (private.ocpp_reachable_elsewhere(charger, t.connector, at, wh)
+                and not private.ocpp_reachable_elsewhere(charger, t.connector, t.ended_at, t.end_wh))
+     order by t.ended_at desc limit 1);
 end $$;
 
 -- Whether a connector, and no other, said Finishing within 10 seconds of a time.
@@ -307,6 +335,9 @@ begin
     how := 'own';
     return;
   end if;
+  if known.id is null and by_clock = 'charger' then
+    known := private.misjudged_ocpp(charger, at, wh);
+  end if;
   how := case when known.id is not null then 'guess' end;
 end $$;
 
@@ -317,15 +348,19 @@ language plpgsql
 as $$
 declare
   item jsonb;
+  over jsonb;
 begin
   wrong.end_wh := null;
   wrong.final_wh := null;
+  wrong.is_over := wrong.is_over or private.ocpp_followed(wrong, 'infinity');
   item := private.ocpp_session(charger, wrong);
   wrong.ended_at := null;
+  over := private.ocpp_session(charger, wrong);
   wrong.end_guessed := false;
   wrong.foreign_ids := case when wrong.own_values then wrong.foreign_ids else '{}' end;
   perform private.store_ocpp_transaction(wrong);
-  return item;
+  -- a session that ended does not open again
+  return case when over ? 'ended_at' then over else item end;
 end $$;
 
 -- Gives the end of a transaction to another one that was open then, if its reading may be of that one, and takes it
@@ -394,8 +429,8 @@ begin
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
-     -- the stop may have been of another connector
-     and (t.foreign_ids <> '{}' or exists (
+     -- the stop may have been of another connector; a register that counts from its start each time says nothing
+     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 100 or exists (
                  select from core.ocpp_transactions o
                   where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
    order by t.ended_at desc limit 1;

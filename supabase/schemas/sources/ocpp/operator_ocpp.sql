@@ -26,7 +26,7 @@ begin
                'transaction', w ->> 'transaction', 'at', private.iso((w ->> 'at')::timestamptz),
                'meter_wh', w -> 'meter_wh') order by n desc), '[]')
         from core.ocpp_links l, jsonb_array_elements(l.waiting) with ordinality e (w, n)
-       where l.partner_id = charger.partner_id and l.charger_id = charger.id),
+       where l.partner_id = charger.partner_id and l.charger_id = charger.id and w ->> 'kind' = 'stop'),
     'transactions', (
       select coalesce(json_agg(json_build_object(
                'transaction', coalesce(t.source_id, t.id::text), 'called', t.foreign_ids, 'evse_no', t.connector,

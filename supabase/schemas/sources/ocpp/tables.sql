@@ -31,7 +31,8 @@ comment on column core.ocpp_links.valid_from is
 comment on column core.ocpp_links.foreign_ids is
   'The transaction ids that the charger sends are another back office''s: it used one rightly, and none of ours since.';
 comment on column core.ocpp_links.waiting is
-  'Stops that fit no transaction, or more than one, oldest first, eight at most: a later message may say which.';
+  'Stops that fit no transaction, or more than one: a later message may say which. Before them values that name our id '
+  'of another connector''s charge, which has none yet. Each oldest first, eight at most of both.';
 comment on column core.ocpp_links.mirror is
   'Another charger at the mirror''s address, until that is renewed: {serial, at, since, lines: {<generation>: '
   'boolean}}. serial: what it booted as, at that time. since: the first connection that told so; later ones are of '

@@ -130,6 +130,15 @@ begin
            order by t.first_at, t.id limit 1);
 end $$;
 
+-- Whether the next transaction of a connector is the same charge: a stop of another connector seemed to end it, and
+-- values went on by the same name, without a start.
+create function private.goes_on_ocpp(charger core.chargers, known core.ocpp_transactions,
+                                     after core.ocpp_transactions) returns boolean
+language sql immutable
+return coalesce(known.own_values and known.foreign_ids && after.foreign_ids and after.begin_wh >= known.last_wh
+                and after.begin_wh - known.last_wh <= private.ocpp_allowance(charger, after.first_at - known.last_at)
+                and num_nonnulls(after.meter_start_wh, after.source_started_at, after.source_id) = 0, false);
+
 -- A transaction as an item of private.store_sessions. Without any reading it is no_end. decisions.md says which reading
 -- counts.
 create function private.ocpp_session(charger core.chargers, known core.ocpp_transactions) returns jsonb
@@ -155,12 +164,15 @@ declare
     coalesce(known.ended_at, case when known.is_over and known.last_at > start_at then known.last_at end);
   after    core.ocpp_transactions;
 begin
-  if known.ended_at is null and ended_at is not null then
+  if known.ended_at is null and known.is_over then
     after := private.next_ocpp(known);
     if after.first_at < ended_at then
       -- its last reading is of the next one, whose start came late
       ended_at := after.first_at;
       known.last_wh := least(known.last_wh, coalesce(nullif(after.meter_start_wh, 0), nullif(after.begin_wh, 0)));
+    elsif private.goes_on_ocpp(charger, known, after) then
+      ended_at := after.first_at;
+      known.last_wh := greatest(known.last_wh, after.begin_wh);
     end if;
   end if;
   if start_wh = 0 then
@@ -380,6 +392,21 @@ begin
   return known;
 end $$;
 
+-- Keeps a message until a later one says which transaction it means. Values make way for stops.
+create function private.let_ocpp_wait(link core.ocpp_links, said jsonb) returns void
+language plpgsql
+as $$
+begin
+  update core.ocpp_links l
+     set waiting = (
+           select jsonb_agg(w order by w ->> 'kind' = 'stop', n)
+             from jsonb_array_elements(case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0
+                                            else l.waiting end || said) with ordinality e (w, n))
+   where l.partner_id = link.partner_id and l.charger_id = link.charger_id
+     and not l.waiting @> jsonb_build_array(said)
+     and (said ->> 'kind' = 'stop' or jsonb_array_length(l.waiting) < 8);
+end $$;
+
 -- The session that a StopTransaction ends. If it has no transaction, the message's own values make a session. Null if
 -- they are missing: then it waits for a message that says which transaction it ends.
 create function private.stop_ocpp(charger core.chargers, link core.ocpp_links, is_mirror boolean, said jsonb)
@@ -405,6 +432,14 @@ begin
     end if;
     return private.ocpp_session(charger, known);
   elsif how is not null then
+    if how = 'guess' and known.ended_at is not null then
+      -- the stop that seemed to end it is of a charge whose start may come late
+      perform private.let_ocpp_wait(link, jsonb_build_object(
+        'kind', 'stop', 'at', private.iso(known.ended_at), 'clock', known.clock, 'meter_wh', known.end_wh,
+        'waits', true, 'readings', '{}'::jsonb, 'by_mirror', is_foreign));
+      known.final_wh := null;
+      known.foreign_ids := case when known.own_values then known.foreign_ids else '{}' end;
+    end if;
     known.ended_at := null;
     known := private.merge_ocpp_readings(charger, known, readings, true);
     known.ended_at := said ->> 'at';
@@ -435,33 +470,37 @@ begin
     return private.ocpp_session(charger, known);
   elsif said ->> 'clock' <> 'wrong' and not said ? 'waits' then
     said := (said - 'evidence') #- '{readings,signed}' || jsonb_build_object('waits', true, 'by_mirror', is_mirror);
-    update core.ocpp_links l
-       set waiting = case when jsonb_array_length(l.waiting) >= 8 then l.waiting - 0 else l.waiting end || said
-     where l.partner_id = link.partner_id and l.charger_id = link.charger_id
-       and not l.waiting @> jsonb_build_array(said);
+    perform private.let_ocpp_wait(link, said);
   end if;
   return null;
 end $$;
 
--- The sessions of stops that waited, and whose transaction is known now.
+-- The sessions of messages that waited, and whose transaction is known now.
 create function private.retry_waiting_ocpp(charger core.chargers) returns jsonb
 language plpgsql
 as $$
 declare
-  link  core.ocpp_links;
-  stop  jsonb;
-  item  jsonb;
-  items jsonb := '[]';
+  link    core.ocpp_links;
+  message jsonb;
+  item    jsonb;
+  items   jsonb := '[]';
 begin
   select * into link from core.ocpp_links l where l.partner_id = charger.partner_id and l.charger_id = charger.id;
-  for stop in select w from jsonb_array_elements(link.waiting) w loop
-    item := private.stop_ocpp(charger, link, (stop ->> 'by_mirror')::boolean or link.foreign_ids, stop);
-    if item is not null then
-      items := items || item;
-      update core.ocpp_links l
-         set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> stop)
-       where l.partner_id = charger.partner_id and l.charger_id = charger.id;
+  for message in select w from jsonb_array_elements(link.waiting) w loop
+    item := case message ->> 'kind'
+              when 'stop' then private.stop_ocpp(charger, link, (message ->> 'by_mirror')::boolean or link.foreign_ids,
+                                                 message)
+              else private.values_ocpp(charger, link, false, message) end;
+    if message ->> 'kind' = 'values' and item is not null then
+      item := private.end_followed_ocpp(charger, (message ->> 'connector')::int) || item;
     end if;
+    items := items || coalesce(item, '[]');
+    update core.ocpp_links l
+       set waiting = (select coalesce(jsonb_agg(w), '[]') from jsonb_array_elements(l.waiting) w where w <> message)
+     where l.partner_id = charger.partner_id and l.charger_id = charger.id
+       -- after another charge there nothing tells more
+       and (item is not null or message ->> 'kind' = 'values' and private.ocpp_followed(
+              private.own_ocpp_transaction(charger, message ->> 'transaction'), 'infinity'));
   end loop;
   return items;
 end $$;
@@ -652,6 +691,10 @@ begin
       known.own_values := is_own;
       known.foreign_ids := array[named];
     else
+      -- our id of another connector's charge: once that has values of its own, these are of another charge
+      perform private.let_ocpp_wait(link, (said - 'evidence' - 'signed') || '{"waits": true}')
+        where own.connector <> plug and not is_foreign and own.ended_at is null and not private.ocpp_runs_at(known, at)
+          and not said ? 'waits';
       known := null;
     end if;
     perform private.note_foreign_ids(link, true) where is_own and not is_mirror;
@@ -997,7 +1040,9 @@ begin
     end if;
   end loop;
   if items <> '[]' then
-    perform private.store_sessions(items);
+    -- what has an end comes last: it does not open again, and its last word counts
+    perform private.store_sessions((select jsonb_agg(i.item order by i.item ? 'ended_at', i.n)
+                                      from jsonb_array_elements(items) with ordinality i (item, n)));
   end if;
   return json_build_object('ids', ids);
 end $$;
