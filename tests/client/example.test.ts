@@ -14,7 +14,7 @@ import { writeXlsx } from "#shared/domain/sheet/write_xlsx.ts";
 import { newWebhookId, newWebhookSecret, sealWebhookSecret } from "#shared/domain/webhooks/secret.ts";
 import { readKeyRing } from "#shared/foundation/configuration.ts";
 import { createClient, orThrow } from "../../packages/client/src/index.ts";
-import { prepare } from "../harness/prepared.ts";
+import { prepareSandbox } from "../harness/prepared.ts";
 import { installClient, node20, run } from "./installed.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "ere-example-"));
@@ -27,7 +27,7 @@ let variables: Record<string, string>;
 let receiver: ChildProcess | undefined;
 
 beforeAll(async () => {
-  await prepare(join(folder, "data"));
+  await prepareSandbox(join(folder, "data"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
   cpSync(join(ROOT, "examples/cpo"), at(), { recursive: true, filter: (path) => !path.includes("node_modules") });
   const manifest = readFileSync(at("package.json"));

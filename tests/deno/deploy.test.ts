@@ -163,6 +163,9 @@ describe("supabase functions deploy", () => {
     const copy = await bundles;
     const built = readdirSync(join(copy.folder, BUNDLES, name)).filter((file) => !file.endsWith(".map"));
     expect([...upload(slug).files.keys()].sort()).toEqual(built.map((file) => `${BUNDLES}/${name}/${file}`).sort());
+    for (const [path, content] of upload(slug).files)
+      expect([path, content.equals(readFileSync(join(copy.folder, path)))]).toEqual([path, true]);
+    expect(upload(slug).metadata.entrypoint_path).toBe(`${BUNDLES}/${name}/index.js`);
     // the platform takes 5 MB
     const size = [...upload(slug).files.values()].reduce((total, content) => total + content.length, 0);
     expect(size).toBeLessThan(3_000_000);
@@ -214,25 +217,38 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   let world: World;
   let settings: Record<string, string>;
   const running = new Map<string, Running>();
+  /** What Supabase Auth is asked. */
+  const asked: unknown[] = [];
+  const supabase = createServer((request, response) => {
+    asked.push(request.url);
+    response.writeHead(400, { "content-type": "application/json" });
+    response.end('{"code":400,"error_code":"invalid_credentials","msg":"Invalid login credentials"}');
+  });
 
   beforeAll(async () => {
     world = await createWorld();
+    await once(supabase.listen(0, "127.0.0.1"), "listening");
     settings = variables({
+      SUPABASE_URL: `http://127.0.0.1:${(supabase.address() as AddressInfo).port}`,
+      PUBLISHABLE_KEY: "sb_publishable_test",
       EDGE_DATABASE_URL: world.database.url("edge"),
       EDGE_SLOW_DATABASE_URL: world.database.url("edge_slow"),
     });
-    for (const { slug } of FUNCTIONS) {
+    for (const slug of FOLDERS) {
       unpack(upload(slug), join(folder, slug));
       running.set(slug, await bootFunction(join(folder, slug), upload(slug).metadata.entrypoint_path, settings));
     }
   });
   afterAll(async () => {
     await Promise.all([...running.values()].map((each) => each.stop()));
+    supabase.close();
     forgetCompiled();
     await world?.close();
   });
 
-  const send = (slug: string, path: string, init?: RequestInit) => fetch(`${running.get(slug)?.url}${path}`, init);
+  /** An alias is the same program, byte for byte. */
+  const send = (slug: string, path: string, init?: RequestInit) =>
+    fetch(`${running.get(folderOf(slug))?.url}${path}`, init);
   const post = (slug: string, path: string, body: object) =>
     send(slug, path, {
       method: "POST",
@@ -302,31 +318,25 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   });
 
   test("pages asks Supabase Auth by its own client, which is loaded then", async () => {
-    const asked: unknown[] = [];
-    const supabase = createServer((request, response) => {
-      asked.push(request.url);
-      response.writeHead(400, { "content-type": "application/json" });
-      response.end('{"code":400,"error_code":"invalid_credentials","msg":"Invalid login credentials"}');
-    }).listen(0, "127.0.0.1");
-    await once(supabase, "listening");
-    const SUPABASE_URL = `http://127.0.0.1:${(supabase.address() as AddressInfo).port}`;
-    const signing = { ...settings, SUPABASE_URL, PUBLISHABLE_KEY: "sb_publishable_test" };
-    const alone = await bootFunction(join(folder, "pages"), upload("pages").metadata.entrypoint_path, signing);
-    const url = `${alone.url}/pages/mijn/sign-in`;
+    const path = "/pages/mijn/sign-in";
     const headers = { "x-forwarded-for": "192.0.2.1" };
-    const shown = await fetch(url, { headers });
+    const shown = await send("pages", path, { headers });
     const form_token = /name="form_token" value="([^"]+)"/.exec(await shown.text())?.[1] ?? "";
     const cookie = shown.headers
       .getSetCookie()
       .map((each) => each.split(";", 1)[0])
       .join("; ");
     const body = new URLSearchParams({ form_token, email: "sanne@example.nl", password: "a guess" });
-    const answer = await fetch(url, { method: "POST", body, headers: { ...headers, cookie }, redirect: "manual" });
-    await alone.stop();
-    supabase.close();
-    expect(asked, alone.said()).toEqual(["/auth/v1/token?grant_type=password"]);
-    expect(answer.status, alone.said()).toBeLessThan(500);
-    expect(alone.said()).toContain('"outcome":"wrong"');
+    const answer = await send("pages", path, {
+      method: "POST",
+      body,
+      headers: { ...headers, cookie },
+      redirect: "manual",
+    });
+    const said = () => running.get("pages")?.said();
+    expect(asked, said()).toEqual(["/auth/v1/token?grant_type=password"]);
+    expect(answer.status, said()).toBeLessThan(500);
+    await vi.waitFor(() => expect(said()).toContain('"outcome":"wrong"'));
   });
 
   test("the document is at docs, where a slug cannot hold its dot", async () => {
@@ -337,7 +347,7 @@ describe("what was uploaded, in an empty folder on Deno 2.1.4", () => {
   });
 
   test("a function that is not configured says so, and in its log which variables", async () => {
-    const bare = await bootFunction(join(folder, "v1"), upload("v1").metadata.entrypoint_path, {});
+    const bare = await bootFunction(join(folder, "cpo-v1"), upload("cpo-v1").metadata.entrypoint_path, {});
     const response = await fetch(`${bare.url}/v1/accounts`);
     await bare.stop();
     expect([response.status, (await response.json()).error]).toEqual([503, wireText("service_unavailable")]);

@@ -28,9 +28,9 @@ describe("a stack of which parts are killed", () => {
   let running: ReturnType<typeof run>;
 
   beforeAll(async () => {
-    here = await place({ prepared: true });
+    here = await place({ prepared: "sandbox" });
     ({ stack, run: running } = await here.start());
-    await signUp(stack, "first@example.com");
+    expect((await signUp(stack, "first@example.com")).status).toBe(200);
   });
   afterAll(() => here.remove());
 

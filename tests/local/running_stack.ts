@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { freePort, stopLeftover } from "#local/postgres.ts";
 import { end, type Identity, identify, isRunning } from "#local/processes.ts";
 import { readJson, type Stack } from "#local/stack.ts";
-import { prepare } from "../harness/prepared.ts";
+import { prepare, prepareSandbox } from "../harness/prepared.ts";
 
 const MAIN = fileURLToPath(new URL("../../packages/local/src/main.ts", import.meta.url));
 
@@ -27,10 +27,10 @@ export function run(...args: string[]): Run {
   return { child, output: () => output, exit: new Promise((resolve) => child.once("close", resolve)) };
 }
 
-/** One data folder and one port, over several starts; empty unless it is to hold a migrated database. */
-export async function place({ prepared = false } = {}) {
+/** One data folder and one port, over several starts; empty unless it is to hold a migrated database, or that of a sandbox that was started. */
+export async function place({ prepared }: { prepared?: "migrated" | "sandbox" } = {}) {
   const data_dir = mkdtempSync(join(tmpdir(), "ere-stack-"));
-  if (prepared) await prepare(data_dir);
+  if (prepared) await (prepared === "sandbox" ? prepareSandbox : prepare)(data_dir);
   const port = await freePort();
   let latest: Run | undefined;
   const running = () => readJson<{ runner: Identity; functions: Identity }>(join(data_dir, "running.json"));

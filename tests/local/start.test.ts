@@ -40,10 +40,12 @@ describe("one data folder over several starts", () => {
   let refused: ReturnType<typeof run>;
   let found: { demo: number }[];
   beforeAll(async () => {
-    here = await place({ prepared: true });
+    here = await place({ prepared: "migrated" });
     writeFileSync(join(here.data_dir, "notes.txt"), "mine");
-    await inFolder('select ops.host_set(\'{"operator": "test", "host": "production"}\')');
-    await inFolder("update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'");
+    await inFolder(
+      `select ops.host_set('{"operator": "test", "host": "production"}');
+       update supabase_migrations.schema_migrations set statements[2] = statements[2] || ' -- older'`,
+    );
     refused = run(...here.args);
     await refused.exit;
     found = await inFolder("select count(*)::int as demo from core.partners where slug = 'demo'");
@@ -230,7 +232,7 @@ describe("one data folder over several starts", () => {
   }
 
   test("two stacks with other ports, folders and hosts run side by side, and the folder of production is not the sandbox's", async () => {
-    const there = await place({ prepared: true });
+    const there = await place({ prepared: "migrated" });
     try {
       const other = await there.start("--host", "production", "--auth-signup", "off");
       expect(other.stack.host).toBe("production");

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "#local/checkout.ts";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
-import { prepare } from "../harness/prepared.ts";
+import { prepare, prepareSandbox } from "../harness/prepared.ts";
 
 const run = promisify(execFile);
 
@@ -18,7 +18,7 @@ let folder: string;
 let running: RunningStack;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ere-story-"));
-  await prepare(join(folder, "data"));
+  await prepareSandbox(join(folder, "data"));
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir: join(folder, "data"), fresh: false });
 });
 afterAll(async () => {

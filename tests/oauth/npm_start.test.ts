@@ -8,14 +8,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "#local/postgres.ts";
 import { type RunningStack, startStack } from "#local/runner.ts";
 import { fuzz } from "../../trials/fuzz/run.ts";
-import { prepare } from "../harness/prepared.ts";
+import { prepareSandbox } from "../harness/prepared.ts";
 import { application } from "./application.ts";
 
 let data_dir: string;
 let running: RunningStack;
 beforeAll(async () => {
   data_dir = mkdtempSync(join(tmpdir(), "ere-oauth-"));
-  await prepare(data_dir);
+  await prepareSandbox(data_dir);
   running = await startStack({ host: "sandbox", port: await freePort(), data_dir, fresh: false });
 });
 afterAll(async () => {

@@ -5,12 +5,12 @@ import { expect, test } from "vitest";
 import { faults } from "../../trials/faults/run.ts";
 import { readMailbox } from "../../trials/load/heard.ts";
 import { openJournal } from "../../trials/load/journal.ts";
-import { prepare } from "../harness/prepared.ts";
+import { prepareSandbox } from "../harness/prepared.ts";
 
 test("whatever was acknowledged is stored once after Postgres and the functions were killed under load", async () => {
   const only = ["Postgres is killed", "the functions are killed"];
   const writing = ["months", "sessions", "imports", "charging"];
-  const options = { host: "sandbox", seed: 27, seconds: 0, only, writing, prepare } as const;
+  const options = { host: "sandbox", seed: 27, seconds: 0, only, writing, prepare: prepareSandbox } as const;
   const { faults: happened, writes, broken } = await faults(options);
   expect(broken).toEqual([]);
   expect(happened.map(({ fault }) => fault).sort()).toEqual(only);

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
@@ -47,7 +47,7 @@ function fingerprint(): string {
 
 /** The files at a path, but what is generated or installed. */
 function filesIn(path: string): string[] {
-  if (/\/(node_modules|dist|\.?schema\.ts)$/.test(path)) return [];
+  if (/\/(node_modules|dist|schema\.ts|\.[^/]+)$/.test(path)) return [];
   if (!statSync(join(ROOT, path)).isDirectory()) return [path];
   const names = readdirSync(join(ROOT, path)).sort();
   return names.flatMap((name) => filesIn(`${path}/${name}`));
@@ -55,26 +55,27 @@ function filesIn(path: string): string[] {
 
 /** Packs the client into a folder: compiled for `import`, and in `cjs` for `require`, with the types of the API once. */
 export async function packClient(folder: string): Promise<string> {
-  // also where the file is kept: schema.ts may be of another branch
-  await run(process.execPath, [join(CLIENT, "generate.ts")]);
   const kept = join(KEPT, fingerprint());
   if (!existsSync(join(kept, clientFile()))) await pack(kept);
-  mkdirSync(folder, { recursive: true });
+  // what stands there may be of another branch
+  place(join(kept, "schema.ts"), join(CLIENT, "src"));
   place(join(kept, clientFile()), folder);
   return join(folder, clientFile());
 }
 
 /** Whoever reads the folder meanwhile sees all of the file or nothing. */
-function place(file: string, folder: string): void {
+function place(file: string, folder: string, name = basename(file)): void {
+  mkdirSync(folder, { recursive: true });
   const aside = join(folder, `.${randomUUID()}`);
   cpSync(file, aside);
-  renameSync(aside, join(folder, clientFile()));
+  renameSync(aside, join(folder, name));
 }
 
 async function pack(kept: string): Promise<void> {
   const made = mkdtempSync(join(tmpdir(), "ere-pack-"));
   const at = (...path: string[]) => join(made, ...path);
   try {
+    await run(process.execPath, [join(CLIENT, "generate.ts")]);
     const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
     const compile = (project: string, out: string) =>
       run(process.execPath, [compiler, "-p", join(CLIENT, project), "--outDir", at("package/dist", out)]);
@@ -85,8 +86,8 @@ async function pack(kept: string): Promise<void> {
     for (const name of ["package.json", "README.md", "LICENSE"]) cpSync(join(CLIENT, name), at("package", name));
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", made], { cwd: at("package") });
     const [{ filename }] = JSON.parse(stdout);
-    mkdirSync(kept, { recursive: true });
-    place(at(filename), kept);
+    place(join(CLIENT, "src/schema.ts"), kept);
+    place(at(filename), kept, clientFile());
   } catch (error) {
     // a compiler says on standard output what is wrong
     const { message, stdout = "" } = error as Error & { stdout?: string };

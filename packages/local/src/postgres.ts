@@ -415,24 +415,32 @@ function fill(programs: Programs, account: Account, folder: string, { password, 
   }
 }
 
-async function answering(url: string, child: ChildProcess, { log_file, signal }: PostgresOptions) {
+async function answering(url: string, child: ChildProcess, { folder, log_file, signal }: PostgresOptions) {
   const started = Date.now();
   // replaying the log after a hard kill may take a while
   while (Date.now() - started < 60_000) {
     if (child.exitCode !== null || child.signalCode !== null) break;
     if (signal?.aborted) throw new PostgresError("Stopped before Postgres answered.");
     try {
-      await (await connected(url)).end();
-      return;
+      if (saysReady(folder)) {
+        await (await connected(url)).end();
+        return;
+      }
     } catch (error) {
       if ((error as { code?: string }).code === "28P01") {
         throw new PostgresError(
           "Postgres refuses the password kept for it: the data folder and its secrets file do not belong together.",
         );
       }
-      await sleep(20);
     }
+    await sleep(20);
   }
   const last = readFileSync(log_file, "utf8").trim().split("\n").slice(-8).join("\n");
   throw new PostgresError(`Postgres did not start. The end of ${log_file}:\n${last}`);
+}
+
+/** As pg_ctl sees it: Postgres starts a process for each connection, also for one that comes too early. */
+function saysReady(folder: string): boolean {
+  const lock = join(folder, "postmaster.pid");
+  return existsSync(lock) && /^(ready|standby) *$/m.test(readFileSync(lock, "utf8"));
 }

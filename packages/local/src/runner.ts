@@ -399,7 +399,6 @@ const OURS = [
   "replica",
   "replica.new",
   "secrets.json",
-  "deno",
   "docs",
   "stack.json",
   "running.json",
@@ -453,6 +452,9 @@ async function replica(data_dir: string, port: number, primary: Postgres, secret
 
 type Served = Part & { identity: Identity | null };
 
+/** What Deno compiled of this checkout: it keeps it by path and content, so all data folders share it. It goes with `npm ci`. */
+const COMPILED = join(ROOT, "node_modules/.cache/deno-stack");
+
 function serveFunctions(data_dir: string, variables: Record<string, string>): Promise<Served> {
   const passed = Object.fromEntries(
     PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
@@ -474,7 +476,7 @@ function serveFunctions(data_dir: string, variables: Record<string, string>): Pr
       ...TEST_SERVICE, // on a production host too: it is nobody's
       ...passed,
       ...variables,
-      DENO_DIR: join(data_dir, "deno"),
+      DENO_DIR: COMPILED,
       DENO_NO_UPDATE_CHECK: "1",
     },
     listens: "listening\n",
