@@ -75,7 +75,7 @@ describe("§4.5 the consent page", () => {
     });
     const scope = "chargers:read chargers:write sessions:read energy:read profile:read partners:read partners:write";
     const { visit, page } = await asked({ scope });
-    expect(page.html.match(/<li>(see|add|change) /g)).toHaveLength(7);
+    expect(page.html.match(/<span>(see|add|change) /g)).toHaveLength(7);
     const dutch = await visit.show(`${visit.query}&ui_locales=fr%20nl`);
     expect(dutch.html).toContain('<html lang="nl">');
     expect(dutch.html).toContain("uw laadbeurten zien");

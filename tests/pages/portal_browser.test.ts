@@ -196,6 +196,8 @@ describe.skipIf(noBrowser)(
         "/portal/code",
         // portal_import_browser.test.ts
         `/portal/uploads/${ID}`,
+        // a PDF: portal_money.test.ts
+        `/portal/payouts/settlements/${ID}`,
       ]);
     });
 

@@ -165,7 +165,7 @@ const GUARDS: Record<string, { fences: number; step: string }> = {
   "core.earned_months": { fences: 1, step: "credit" },
   "private.admit": { fences: 1, step: "admission" },
   "private.booking_row": { fences: 1, step: "show a booking" },
-  "private.check_books": { fences: 1, step: "check" },
+  "private.check_books": { fences: 2, step: "check" },
   "private.invoice_months": { fences: 1, step: "show an invoice" },
   "private.judge_quarter": { fences: 2, step: "judge" },
   "private.paid_of": { fences: 1, step: "pay" },

@@ -72,9 +72,9 @@ const UPWARD: { because: string; from: string[] | null; to: string[] }[] = [
     to: ["core.counted_months", "core.delivered_months", "core.ere_factors", "private.judge_months"],
   },
   {
-    because: "an offer estimates by the last price, and a claim shows its payments",
+    because: "an offer estimates by the last price, and an account and a claim show their payments",
     from: ["customers"],
-    to: ["core.figures", "core.payout_lines"],
+    to: ["core.figures", "core.payout_lines", "private.paid_back_on"],
   },
   {
     because:

@@ -42,7 +42,7 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
       sections.push([sections.length === 0 ? `${name}.html` : `${name}.html#${hash}`, title, words, ""]);
     } else if (!skipped && !line.startsWith("```")) {
       const section = sections.at(-1);
-      if (section) section[3] += `${code ? line.replace(HEADERS, "") : plain(line)} `;
+      if (section) section[3] += `${code ? line.replace(COMMON, "") : plain(line)} `;
     }
   }
   return sections.map(([href, page, heading, text]) => [
@@ -53,8 +53,8 @@ function sectionsOf(name: string, title: string, markdown: string): Section[] {
   ]);
 }
 
-/** What nearly every command has. */
-const HEADERS = / -H "Authorization: Bearer \$\w+"| -H 'Content-Type: application\/json'/g;
+/** What nearly every command or program has. */
+const COMMON = /^import .*| -H "Authorization: Bearer \$\w+"| -H 'Content-Type: application\/json'/g;
 
 /** Links by their words. The words of a link may stand on two lines. */
 const unlinked = (text: string) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");

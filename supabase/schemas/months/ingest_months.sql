@@ -110,6 +110,7 @@ comment on function api.ingest_months(jsonb, jsonb) is
   'POST /v1/sessions:batch: {account_id, connection_id, source, periods, total_kwh, session_count, from_sessions, '
   'body, body_sha256} to {connection_id, verdicts: {period: verdict}, changes: {period: created, changed or '
   'unchanged}, beyond_power: [period]}, changes of stored months, and beyond_power of more kWh than the connection''s '
-  'chargers can give, null if none is. Four arrays as Postgres writes them, an entry each month. The first days are distinct; kWh and sessions are null if invalid, or if the month is handed back to '
-  'its charging sessions (from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
+  'chargers can give, null if none is. Four arrays as Postgres writes them, an entry each month. The first days are '
+  'distinct; kWh and sessions are null if invalid, or if the month is handed back to its charging sessions '
+  '(from_sessions). A verdict is ingested, outside_mandate, locked, future_period, bad_kwh or '
   'bad_session_count. A bad item is a result, never an exception. One set-based statement.';

@@ -15,7 +15,8 @@ const accounts = (from: string, where = "") => `
 const MONTHS = `
   select json_agg(d order by d.period) as months, sum(d.total_kwh) filter (where d.status in ('staged', 'submitted', 'registered')) as total_kwh
     from (select d.period, d.total_kwh, d.session_count, d.status,
-                 to_char(d.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as received_at, d.connection_id, d.accepted_kwh
+                 to_char(d.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as received_at, d.connection_id, d.accepted_kwh,
+                 null::text as register_reason
             from core.delivered_months d where d.partner_id = p.partner_id and d.connection_id = p.connection_id) d`;
 
 /** What the year earns: its bookings, as they were summed, and the months that a mandate covers and nobody booked. */

@@ -148,7 +148,7 @@ export async function readMultipart(request: Request, max: number): Promise<Reco
 }
 
 /** The largest body that is read to its end though it is refused, if it says how long it is. */
-export const MAX_DROPPED = 32 * 1024 * 1024;
+const MAX_DROPPED = 32 * 1024 * 1024;
 
 /**
  * Reads and drops the rest of a body. Otherwise a client that is still sending would see a broken connection instead

@@ -95,9 +95,9 @@ as $$
 $$;
 
 -- Which payees of these partners cannot be paid now, and why, as far as it shows without the keys: {payee,
--- partner_slug, is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the quarter, before
--- anything is owed; and who is paid again to an account from which the bank sent the last payment back, for a reason
--- that bars nothing (came_back, because: its code).
+-- partner_slug, is_partner, amount_eur, reason, until, because}. Also whose IBAN is wrong and who has months in the
+-- quarter, before anything is owed; and who is paid again to an account from which the bank sent the last payment back,
+-- for a reason that bars nothing (came_back, because: its code).
 create function private.unpayable(payees private.payee[], tenants uuid[], quarter date) returns json
 language sql stable
 as $$
