@@ -191,8 +191,8 @@ test("§4.1 a file is delivered as text, bytes, a Blob or a stream, and again af
   ];
   expect(await deliver(new Uint8Array(writeXlsx(rows)))).toMatchObject({ counts: { parked: 1 }, sheet: "1" });
 
-  // by the service, and by the client itself
-  for (const megabytes of [5, 30, 40]) {
+  // by the service, which takes months of 1 MB, and by the client itself
+  for (const megabytes of [5, 30]) {
     const large = await api.POST("/v1/uploads", { body: new Uint8Array(megabytes * 1024 * 1024) });
     expect([large.response.status, large.error?.error]).toEqual([413, "payload_too_large"]);
   }

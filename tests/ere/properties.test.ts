@@ -671,20 +671,15 @@ const verdict = fc.record({
   refuses: fc.constantFrom(false, false, false, true),
   // in one entry, payment by payment, or with what it refused and then sends back: in two entries, in one, or apart
   books: fc.constantFrom("whole", "halves", "lines", "gross", "apart"),
-  // all that it booked in one entry or payment by payment comes back, in one entry
-  reverses: fc.constantFrom(false, false, false, true),
   fates: fc.array(fc.constantFrom("paid", "paid", "refused", "back"), { minLength: 4, maxLength: 4 }),
   reasons: fc.tuple(fc.constantFrom("AC04", "AM04", "XX13"), fc.constantFrom("AC04", "MD07", "AM05")),
 });
 const PARTED = ["halves", "apart"];
-const comesBack = ({ reverses, books }: Pick<Verdict, "reverses" | "books">) =>
-  reverses && ["whole", "lines"].includes(books);
 type Verdict = typeof verdict extends fc.Arbitrary<infer T> ? T : never;
 type Truth = { line: string; amount: string; fate: string };
 
 /** The files in which the bank says what it did, of which some say the same. */
-function filesOf(id: string, lines: Truth[], verdict: Verdict, day: number): Said[][] {
-  const { refuses, books, reasons } = verdict;
+function filesOf(id: string, lines: Truth[], { refuses, books, reasons }: Verdict, day: number): Said[][] {
   const message = "camt.053.001.08";
   const on = (n: number) => `2026-08-${day + n}`;
   const euro = (of: Truth[]) => (of.reduce((sum, { amount }) => sum + Number(amount) * 100, 0) / 100).toFixed(2);
@@ -701,12 +696,10 @@ function filesOf(id: string, lines: Truth[], verdict: Verdict, day: number): Sai
         ? [booked.filter(({ fate }) => fate === "paid"), came_back]
         : [booked];
   const entries = books === "lines" ? listed : halves.flatMap((half) => debit(half, { batch: id }));
-  const whole = booked.length > 0 ? [{ amount: euro(booked), batch: id }] : [];
-  const credits = (
-    comesBack(verdict)
-      ? whole
-      : came_back.map((each) => ({ amount: each.amount, details: [{ ...each, reason: reasons[1] }] }))
-  ).map((each) => bankEntry(message, { ...each, credit: true, day: on(1) }));
+  const credits = came_back.map((each) => {
+    const details = [{ ...each, reason: reasons[1] }];
+    return bankEntry(message, { amount: each.amount, credit: true, day: on(1), details });
+  });
   const status = refused.map(({ line }) => ({ line, ...statusOf("RJCT", reasons[0]) }));
   const files = refuses
     ? [pain002("pain.002.001.10", { id, group: statusOf("RJCT", "DT01") })]
@@ -759,8 +752,7 @@ test("contract §3 in whatever order the files of a bank are read, by whom and h
               fate: pick(each.fates, at) ?? "",
             }));
             if (PARTED.includes(each.books) && !each.refuses) parted.push(batch.id);
-            for (const { id, fate } of lines)
-              truth.set(id, !each.refuses && fate === "paid" && !comesBack(each) ? "paid" : "failed");
+            for (const { id, fate } of lines) truth.set(id, !each.refuses && fate === "paid" ? "paid" : "failed");
             files.push(...filesOf(batch.id.replaceAll("-", ""), lines, each, 16 + ((2 * files.length) % 10)));
           }
         }

@@ -460,7 +460,6 @@ describe("a client that does not send what it began", () => {
     ["404", cpo, "/v1/nothing", {}],
     ["403", pages, "/pages/consent", { "sec-fetch-site": "cross-site" }],
     ["413 of a token, which says how long it is", oauthToken, "/oauth-token", { "content-length": String(12 * CHUNK) }],
-    ["413 of a token of 30 MB", oauthToken, "/oauth-token", { "content-length": String(480 * CHUNK) }],
     [
       "303 of who is signed out, and sends a file, which may be 2 MiB",
       pages,
@@ -470,7 +469,7 @@ describe("a client that does not send what it began", () => {
   ] as [string, Surface, string, Record<string, string>][])(
     "a refusal reaches a client that is still sending: %s after the whole body",
     async (what, surface, path, headers) => {
-      const count = what.includes("2 MiB") ? 30 : what.includes("30 MB") ? 480 : 12;
+      const count = what.includes("2 MiB") ? 30 : 12;
       const { taken, body } = pieces(count);
       const init = { method: "POST", body, duplex: "half", headers: { "x-forwarded-for": "192.0.2.1", ...headers } };
       const response = await serve(surface, world.environment).fetch(new Request(BASE_URL + path, init as RequestInit));
@@ -479,16 +478,13 @@ describe("a client that does not send what it began", () => {
     },
   );
 
-  test.each([{}, { "content-length": String(1000 * CHUNK) }])(
-    "attack: a refusal reads no more than the largest body, of a body of 62 MB with %o",
-    async (headers) => {
-      const { taken, body } = pieces(1000);
-      const init = { method: "POST", body, duplex: "half", headers } as RequestInit;
-      const response = await serve(cpo, world.environment).fetch(new Request(`${BASE_URL}/v1/accounts`, init));
-      expect(response.status).toBe(401);
-      expect(taken.read).toBeLessThan((1024 * 1024) / CHUNK + 4);
-    },
-  );
+  test("a refusal reads no more than the largest body", async () => {
+    const { taken, body } = pieces(1000);
+    const init = { method: "POST", body, duplex: "half" } as RequestInit;
+    const response = await serve(cpo, world.environment).fetch(new Request(`${BASE_URL}/v1/accounts`, init));
+    expect(response.status).toBe(401);
+    expect(taken.read).toBeLessThan((1024 * 1024) / CHUNK + 4);
+  });
 });
 
 test("a connection stripped of TLS: every answer over https asks for https from then on, and no other does", async () => {

@@ -113,7 +113,7 @@ describe("contract §3 what a bank answers", () => {
           { what: "paid", line: one, amount: "80.00", day: "2026-08-17" },
           { what: "paid", line: two, amount: "40.00", day: "2026-08-17" },
           { what: "back", line: one, amount: "80.00", reasons: ["MD07"], returned: true, day: "2026-08-17" },
-          { what: "back_batch", batch: BATCH, amount: "120.00", reasons: [], day: "2026-08-17" },
+          { what: "back_batch", batch: BATCH, amount: "120.00" },
         ],
         left: { "entry about something else": 1, "entry that is not booked yet": 1 },
       });

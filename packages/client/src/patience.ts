@@ -26,10 +26,10 @@ export type Credential = {
 export type Send = (request: Request, credential: Credential | null) => Promise<Response>;
 
 /**
- * The largest body that is sent, in bytes; no route takes more than an eighth of it. The service closes the connection
- * of a larger one before it has read it, and its refusal is lost.
+ * The largest body that any route takes, in bytes. The service closes the connection of a larger one before it has read
+ * it, and its refusal may be lost.
  */
-const LARGEST = 32 * 1024 * 1024;
+const LARGEST = 4 * 1024 * 1024;
 const tooLarge = () =>
   Response.json(
     { error: "payload_too_large", detail: "The body is larger than any route accepts, and was not sent. Send less." },

@@ -18,7 +18,7 @@ export type Said = {
   reasons?: string[];
   /** of a line: the reasons of its batch and file, which are of no account */
   besides?: string[];
-  /** when it was booked, YYYY-MM-DD; of booked, paid, back_batch, and back as a return */
+  /** when it was booked, YYYY-MM-DD; of booked, paid, and back as a return */
   day?: string | undefined;
   /** a line came back as a credit, and was not only refused */
   returned?: true;
@@ -251,8 +251,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
   const others = details.length - lines.length;
   const isListed = payments.every(({ amount }) => amount !== undefined);
   if (lines.length === 0 || (batch && isDebit && others === 0 && !isListed)) {
-    const why = [...details, entry].flatMap((each) => reasonsOf(each, "RtrInf"));
-    const [back] = why;
+    const [back] = [...details, entry].flatMap((each) => reasonsOf(each, "RtrInf"));
     if (!batch && !isDebit && (back !== undefined || isReturn(entry) || details.some(isReturn)))
       return leave(
         answer,
@@ -260,9 +259,7 @@ function readEntry(entry: Element, answer: BankAnswer) {
       );
     if (!batch) return leave(answer, "entry about something else");
     answer.said.push(
-      isDebit
-        ? { what: "booked", batch, amount: whole, day }
-        : { what: "back_batch", batch, amount: whole, reasons: why, day },
+      isDebit ? { what: "booked", batch, amount: whole, day } : { what: "back_batch", batch, amount: whole },
     );
     return;
   }

@@ -123,7 +123,7 @@ const OUTCOMES: Record<string, string> = {
   surplus_before:
     "surplus_before: of what the bank paid twice one return was read before, of the same day; if both came back that day, say so by payout settle --failed --reason MS03",
   names_no_lines:
-    "names_no_lines: amount_eur came back without saying which lines, and the bank booked wanted_eur of that batch; nothing changed. Read its refusals that are missing first, then this file again. Else ask the bank which lines, and run payout settle --failed",
+    "names_no_lines: money came back without saying which lines; nothing changed. Ask the bank, then run payout settle --failed",
 };
 
 /** What to do with a return of these outcomes. */

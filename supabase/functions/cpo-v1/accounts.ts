@@ -80,8 +80,9 @@ const Account = z
       .nullable()
       .meta({
         description:
-          "The day on which the bank sent back our last payment to this customer, because the IBAN cannot be paid. Send " +
-          "another IBAN with a repeat of POST /v1/accounts: then it is null. Null too if you pay the customer yourself",
+          "The day on which we read that the bank refused or sent back our last payment to this customer, because the " +
+          "IBAN cannot be paid. Send another IBAN with a repeat of POST /v1/accounts: then it is null. Null too if you " +
+          "pay the customer yourself",
       }),
     signatory: z
       .object({

@@ -147,18 +147,14 @@ export async function readMultipart(request: Request, max: number): Promise<Reco
   return fields;
 }
 
-/** The largest body that is read to its end though it is refused, if it says how long it is. */
-const MAX_DROPPED = 32 * 1024 * 1024;
-
 /**
  * Reads and drops the rest of a body. Otherwise a client that is still sending would see a broken connection instead
  * of the refusal.
  */
 export async function dropBody(request: Request, max: number): Promise<void> {
   if (!request.body || request.bodyUsed) return;
-  const declared = Number(request.headers.get("content-length"));
   try {
-    await consume(request, declared <= MAX_DROPPED ? Math.max(max, declared) : max, () => {});
+    await consume(request, max, () => {});
   } catch {
     // too large, too slow, or gone: the response is the same
   }

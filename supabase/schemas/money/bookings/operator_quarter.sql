@@ -120,7 +120,6 @@ as $$
          cross join lateral (
            select coalesce(substring(l.failed_reason from '^[A-Z0-9]{4}(?= |$)'), 'NARR') as because) c
          where l.status = 'failed' and l.failed_effect = 'none'
-           and l.failed_reason not like 'NARR of the whole batch%'
            and private.to_same_iban(l, y.iban_last4, y.iban_changed_at)
            and c.because not in (select r.code from private.bank_reasons() r where r.effect in ('ours', 'before'))) b
         on true

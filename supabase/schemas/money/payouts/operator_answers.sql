@@ -25,15 +25,11 @@ as $$
                 where l.partner_id = any (array(select p.id from core.partners p)) and l.id = any (ids))
 $$;
 
--- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. A stricter reason
--- that one of both read of a line holds. Returns rejected, waits, already, or why not. reason may be that it had the
--- file before. The batch is locked.
+-- The bank refused the file of a batch: its waiting lines become unpaid once a second person says so. Returns
+-- rejected, waits, already, or why not. reason may be that it had the file before. The batch is locked.
 create function private.reject_batch(batch core.payout_batches, login text, reason text) returns text
 language plpgsql
 as $$
-declare
-  whole constant text := left('the bank refused the whole file: ' || reason, 500);
-  said  record;
 begin
   if private.bank_effect(reason) = 'before' then
     return 'had_before';
@@ -53,18 +49,9 @@ begin
   elsif batch.reject_asked_by = login then
     return 'waits';
   end if;
-  for said in
-    select r.reason, case r.reason when whole then 'none' else private.return_effect(r.reason) end as effect,
-           array_agg(l order by l.arrival) as lines
-      from core.payout_lines l
-     cross join lateral (
-       select case private.return_effect(l.return_asked_reason) when 'none' then whole else l.return_asked_reason
-              end as reason) r
-     where l.batch_id = batch.id and l.status = 'pending'
-     group by 1 order by 1
-  loop
-    perform private.fail_lines(said.lines, said.reason, said.effect);
-  end loop;
+  perform private.fail_lines(array(select l from core.payout_lines l where l.batch_id = batch.id
+                                                                       and l.status = 'pending' order by l.arrival),
+                             left('the bank refused the whole file: ' || reason, 500), 'none');
   update core.payout_batches b
      set status = 'rejected', cancelled_by = login, cancelled_at = private.now(), cancelled_reason = reason
    where b.id = batch.id;
@@ -143,49 +130,25 @@ comment on function ops.payout_reject(jsonb) is
   'second login repeats it; then rejected: its money is payable again, no IBAN is barred and nobody is mailed. undo '
   'takes back what waits, of the batch or its lines.';
 
--- What the bank booked of these lines, as far as it is known here: what came back is in that sum.
-create function private.booked_sum(lines core.payout_lines[]) returns numeric
-language sql immutable
-as $$
-  select coalesce(sum(l.amount), 0) from unnest(lines) l where l.status in ('pending', 'paid') or l.returned
-$$;
-
--- A batch that came back in one entry, as a word for each of its lines, if that is all that the bank booked of it. Of
--- any other amount nobody knows which lines it is.
-create function private.spread_returns(words private.bank_word[]) returns private.bank_word[]
-language sql stable
-as $$
-  with batch as (
-    select w as word, private.lines_of(b.id) as lines
-      from unnest(words) w
-      join core.payout_batches b on b.id = w.batch and b.status in ('exported', 'settled')
-     where w.what = 'back_batch' and w.outcome is null
-  ), line as (
-    select (b.word).place, l.arrival, row(0, 'back', null, l.id, l.amount,
-                                          -- it says nothing of their accounts
-                                          left('NARR of the whole batch: ' || (b.word).reason, 500), null, null,
-                                          (b.word).day, true)::private.bank_word as word
-      from batch b cross join lateral unnest(b.lines) l
-     where (b.word).amount = private.booked_sum(b.lines) and (l.status in ('pending', 'paid') or l.returned)
-  ), spread as (
-    select row_number() over (order by s.place, s.arrival) as place, s.word
-      from (select * from line
-            union all
-            select w.place, 0, w from unnest(words) w where w.place not in (select l.place from line l)) s
-  )
-  select coalesce(array_agg(row(s.place, (s.word).what, (s.word).batch, (s.word).line, (s.word).amount,
-                                (s.word).reason, (s.word).outcome, (s.word).wanted, (s.word).day,
-                                (s.word).returned)::private.bank_word order by s.place), '{}')
-    from spread s
-$$;
-
 -- Decides for each word about a line what comes of it: outcome stays null if the line is to be paid or to fail. Of a
 -- line that the bank booked twice, the first return is that surplus, whichever file says it; a second one is a return.
 -- Where two people read two reasons, the stricter one holds.
 create function private.judge_words(words private.bank_word[]) returns private.bank_word[]
 language sql stable
 as $$
-  with said as (
+  with twice as (
+    -- batches of which these words have a second booking
+    select k.batch
+      from unnest(words) k
+     cross join lateral (
+       select sum(l.amount) as whole, sum(l.amount) filter (where l.status in ('pending', 'paid')) as wanted,
+              sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned) as arrived,
+              sum(l.amount) filter (where l.booked_on is not null) as booked,
+              bool_or(l.booked_on <> k.day) as on_another_day
+         from unnest(private.lines_of(k.batch)) l) s
+     where k.what = 'booked' and k.outcome is null and s.on_another_day and k.amount + s.booked > s.whole
+       and k.amount in (s.whole, s.wanted, s.arrived)
+  ), said as (
     -- what has another amount may be a charge under the id of the line
     select w.*, l as of, b.status as batch_status,
            w.outcome is null and coalesce(w.amount, l.amount) = l.amount as counts
@@ -200,7 +163,8 @@ as $$
     select n.*, n.what = 'paid' and n.counts and (n.nth > 1 or coalesce(n.day <> (n.of).booked_on, false)) as again
       from numbered n
   ), counted as (
-    select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line))
+    select w.*, case when ((w.of).booked_again is not null or bool_or(w.again) over (partition by w.line)
+                           or (w.of).booked_on is not null and (w.of).batch_id in (select t.batch from twice t))
                           and ((w.of).surplus_on is null
                                or (w.of).surplus_on = min(w.day) filter (where w.returned and w.counts)
                                                         over (partition by w.line))
@@ -258,20 +222,19 @@ declare
   changed boolean := false;
 begin
   perform private.act_as_operator(input), private.lock('payouts');
-  words := private.judge_words(private.spread_returns(array(
+  words := private.judge_words(array(
     select row(s.place, s.what, private.line_id_of(s.batch), private.line_id_of(s.line), s.amount,
                left(coalesce(private.deciding_reason(case s.what when 'rejected' then s.reasons[:1] else s.reasons end,
                                                      s.reasons || s.besides), 'MS03'), 500),
                case when s.line is not null and private.line_id_of(s.line) is null then 'unknown'
                     -- nobody knows whether another file has the same booking, or a second one
-                    when private.as_day(s.day) is null and (s.what in ('booked', 'paid', 'back_batch')
-                                                            or s.returned) then 'no_day'
+                    when private.as_day(s.day) is null and (s.what in ('booked', 'paid') or s.returned) then 'no_day'
                     end,
                null, private.as_day(s.day), coalesce(s.returned, false))::private.bank_word
       from rows from (jsonb_to_recordset(input -> 'said') as (what text, batch text, line text, amount numeric,
                                                               reasons text[], besides text[], day text,
                                                               returned boolean))
-           with ordinality as s (what, batch, line, amount, reasons, besides, day, returned, place))));
+           with ordinality as s (what, batch, line, amount, reasons, besides, day, returned, place)));
   -- lines that were paid
   for said in
     select w.day, array_agg(w.line) as ids from unnest(words) w where w.what = 'paid' and w.outcome is null
@@ -283,6 +246,9 @@ begin
   update core.payout_lines l
      set booked_on = coalesce(l.booked_on, w.booked_on), booked_again = coalesce(l.booked_again, w.booked_again),
          surplus_on = coalesce(l.surplus_on, w.surplus_on),
+         -- what one person read as its return was that surplus
+         return_asked_by = case when w.surplus_on is null then l.return_asked_by end,
+         return_asked_reason = case when w.surplus_on is null then l.return_asked_reason end,
          -- of two people's reading
          returned = l.returned or l.status = 'failed' and w.returned
     from (select u.line, min(u.day) filter (where u.what = 'paid' and u.outcome in ('paid', 'already',
@@ -298,7 +264,7 @@ begin
     select * into batch from core.payout_batches b where b.id = word.batch for update;
     lines := private.lines_of(batch.id);
     select coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid')), 0),
-           private.booked_sum(lines), sum(l.amount)
+           coalesce(sum(l.amount) filter (where l.status in ('pending', 'paid') or l.returned), 0), sum(l.amount)
       into wanted, booked, whole from unnest(lines) l;
     sums := array[wanted, booked, whole];
     if batch.id is null then
@@ -364,14 +330,8 @@ begin
   foreach word in array array(select w from unnest(words) w where w.what in ('rejected', 'back_batch')
                                                               and w.outcome is null) loop
     select * into batch from core.payout_batches b where b.id = word.batch for update;
-    if batch.id is null then
-      word.outcome := 'unknown';
-    elsif word.what = 'back_batch' then
-      word.outcome := 'names_no_lines';
-      word.wanted := private.booked_sum(private.lines_of(batch.id));
-    else
-      word.outcome := private.reject_batch(batch, login, word.reason);
-    end if;
+    word.outcome := case when batch.id is null then 'unknown' when word.what = 'back_batch' then 'names_no_lines'
+                         else private.reject_batch(batch, login, word.reason) end;
     changed := changed or word.outcome = 'rejected' or word.outcome = 'waits' and batch.reject_asked_by is null;
     words[word.place] := word;
   end loop;
@@ -387,8 +347,7 @@ comment on function ops.payout_answer(jsonb) is
   'What a file of the bank says: {said: [{what, batch?, line?, amount?, reasons?, besides?, day?, returned?}], '
   'sha256} to {changed, said}, each with its outcome. day is when it was booked; returned is of a line that came back '
   'as a credit; besides has the reasons of the batch of a line. what is booked (a batch, amount is its sum), paid or '
-  'back (a line), rejected (a batch), or back_batch (a '
-  'batch, without its lines). What was booked is paid at once. What came back, or was refused, '
+  'back (a line), rejected (a batch), or back_batch. What was booked is paid at once. What came back, or was refused, '
   'waits until a second login repeats it.';
 
 -- Sets the outcome of the words that say this of these lines.

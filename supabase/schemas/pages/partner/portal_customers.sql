@@ -215,7 +215,8 @@ begin
                       order by d.period desc, d.connection_id), '[]')
                from (select d.*, d as whole, n.ean_code, n.connections,
                             dense_rank() over (order by d.period desc) as place,
-                            d.total_kwh > w.kw * private.hours_of(d.period) as beyond_power
+                            -- what a booking has cannot be delivered again
+                            not d.locked and d.total_kwh > w.kw * private.hours_of(d.period) as beyond_power
                        from (select n.*, count(*) over () as connections from core.connections n
                               where n.partner_id = portal_account.partner and n.account_id = g.account_id) n
                        -- else the view adds up the whole tenant
