@@ -28060,8 +28060,10 @@ begin
 end $$;
 
 -- The transaction whose guessed end a stop disproves. A register only grows: of two stops the later one is lower, so
--- they are of two connectors. The lower one counts, unless only the higher one can be of this connector.
-create function private.misjudged_ocpp(charger core.chargers, at timestamptz, wh bigint)
+-- they are of two connectors. The lower one counts, unless only the higher one can be of this connector. A second stop
+-- of one name is of one charge, and its first stop counts.
+create function private.misjudged_ocpp(charger core.chargers, link core.ocpp_links, named text, at timestamptz,
+                                       wh bigint)
   returns core.ocpp_transactions
 language plpgsql stable
 as $$
@@ -28071,7 +28073,12 @@ begin
      where t.partner_id = charger.partner_id and t.charger_id = charger.id and t.source_id is null and t.end_guessed
        and t.ended_at >= at - interval '24 hours' and t.ended_at < at and t.end_wh > wh + 10 and t.clock = 'charger'
        and t.meter_start_wh > 0 and wh >= greatest(t.meter_start_wh, t.last_wh) - 10
+       and (named = any (t.foreign_ids)) is not true
        and not private.ocpp_followed(t, at)
+       and (exists (select from jsonb_object_keys(link.freed) c (connector) where c.connector::int <> t.connector)
+            or exists (select from core.ocpp_transactions o
+                        where o.partner_id = t.partner_id and o.charger_id = t.charger_id
+                          and o.connector <> t.connector))
        and not (private.ocpp_reachable_elsewhere(charger, t.connector, at, wh)
                 and not private.ocpp_reachable_elsewhere(charger, t.connector, t.ended_at, t.end_wh))
      order by t.ended_at desc limit 1);
@@ -28205,8 +28212,8 @@ begin
     how := 'own';
     return;
   end if;
-  if known.id is null and by_clock = 'charger' then
-    known := private.misjudged_ocpp(charger, at, wh);
+  if known.id is null and by_clock = 'charger' and (is_ours and own.ended_at is not null) is not true then
+    known := private.misjudged_ocpp(charger, link, named, at, wh);
   end if;
   how := case when known.id is not null then 'guess' end;
 end $$;
@@ -28299,8 +28306,9 @@ begin
    where t.partner_id = begun.partner_id and t.charger_id = begun.charger_id and t.source_id is null
      and t.ended_at between since and begun.first_at and t.connector = begun.connector and t.end_guessed
      and t.end_wh > wh + 10
-     -- the stop may have been of another connector; a register that counts from its start each time says nothing
-     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 100 or exists (
+     -- the stop may have been of another connector; a register that counts from its start each time, or that lost its
+     -- last watt-hours, says nothing
+     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 1000 and t.end_wh > wh + 1000 or exists (
                  select from core.ocpp_transactions o
                   where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
    order by t.ended_at desc limit 1;
@@ -28599,6 +28607,7 @@ create function private.goes_on_ocpp(charger core.chargers, known core.ocpp_tran
                                      after core.ocpp_transactions) returns boolean
 language sql immutable
 return coalesce(known.own_values and known.foreign_ids && after.foreign_ids and after.begin_wh >= known.last_wh
+                and after.first_at - known.last_at <= interval '3 hours'
                 and after.begin_wh - known.last_wh <= private.ocpp_allowance(charger, after.first_at - known.last_at)
                 and num_nonnulls(after.meter_start_wh, after.source_started_at, after.source_id) = 0, false);
 
@@ -30232,7 +30241,7 @@ begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p))
-       and h.id = private.as_uuid(input ->> 'charger') for update;
+       and h.id = private.as_uuid(input ->> 'charger') for no key update;
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
   perform private.set_tenant(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;

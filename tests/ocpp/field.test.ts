@@ -1098,6 +1098,23 @@ const MIRRORED: Copy[] = [
     8.993,
   ],
   [
+    "stops by 0 of such a register, a start of which comes late",
+    [begins(1, 5, "00:58:00"), ends(0, 8_000, "02:23:00"), ends(0, 6_000, "06:02:00"), begins(1, 7, "04:26:00")],
+    7.995,
+    5.993,
+  ],
+  [
+    "a register that lost its last watt-hours before the next start",
+    [begins(1, 10_000, "00:58:00"), ends(0, 20_000, "02:23:00"), begins(1, 19_940, "04:26:00")],
+    10,
+    "open",
+  ],
+  [
+    "a second stop of one name, with an older reading",
+    [begins(1, 10_000, "01:00:00"), ends("77", 20_000, "02:23:00"), ends("77", 12_000, "02:31:00")],
+    10,
+  ],
+  [
     "a later, lower stop that only the other connector can have reached",
     [
       begins(1, 30_000, "01:50:00"),

@@ -316,8 +316,7 @@ describe("contract §6 OCPP 1.6", () => {
     await tell(unknown);
     const next = await tell(started("09:00", 2000));
     await tell(unknown);
-    // the next start is below it, so it was of another connector
-    expect(await sessions()).toEqual([session("08:00", "09:00", 0, "no_end"), session("09:00", null, 0)]);
+    expect(await sessions()).toEqual([session("08:00", "09:00", 2000), session("09:00", null, 0)]);
     await tell(stopped(payload.transactionId, "08:50", 1900), stopped(payload.transactionId, "08:55", 1950));
     await tell(stopped(next.payload.transactionId, "10:00", 4000));
     expect(await sessions()).toEqual([session("08:00", "08:50", 900), session("09:00", "10:00", 2000)]);

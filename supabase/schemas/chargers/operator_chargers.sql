@@ -41,7 +41,7 @@ begin
   perform private.act_as_operator(input);
   select * into charger from core.chargers h
    where h.partner_id = any (array(select p.id from core.partners p))
-       and h.id = private.as_uuid(input ->> 'charger') for update;
+       and h.id = private.as_uuid(input ->> 'charger') for no key update;
   perform private.refuse_if('charger_not_found', not found, json_build_object('charger', input ->> 'charger'));
   perform private.set_tenant(charger.partner_id);
   changed := charger.mid_eligible is distinct from wanted;

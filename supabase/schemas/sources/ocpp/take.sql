@@ -136,6 +136,7 @@ create function private.goes_on_ocpp(charger core.chargers, known core.ocpp_tran
                                      after core.ocpp_transactions) returns boolean
 language sql immutable
 return coalesce(known.own_values and known.foreign_ids && after.foreign_ids and after.begin_wh >= known.last_wh
+                and after.first_at - known.last_at <= interval '3 hours'
                 and after.begin_wh - known.last_wh <= private.ocpp_allowance(charger, after.first_at - known.last_at)
                 and num_nonnulls(after.meter_start_wh, after.source_started_at, after.source_id) = 0, false);
 
