@@ -258,11 +258,9 @@ export function eventLog(log: "client" | "partner") {
           .guid()
           .nullable()
           .meta({ description: "The account, for an event about an account of a CPO client" }),
-        data: z
-          .object(EVENTS[type][log] ?? {})
-          .meta({
-            description: "Ids, references, status and reasons. No personal data, unless the register's words have any",
-          }),
+        data: z.object(EVENTS[type][log] ?? {}).meta({
+          description: "Ids, references, status and reasons. No personal data, unless the register's words have any",
+        }),
       })
       .meta({ id: `${prefix}Event${pascal(type)}`, description: EVENTS[type].about }),
   );
