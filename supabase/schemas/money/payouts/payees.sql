@@ -196,9 +196,8 @@ as $$
      and (l.failed_effect <> 'account' or private.to_same_iban(l, last4, changed_at))
 $$;
 
--- The day on which we read that the bank could not make the last payment to an account because of its IBAN, which nobody
--- changed since.
--- Null if it did not, or if the CPO pays the account.
+-- The day on which we read that the bank could not make the last payment to an account because of its IBAN, if nobody
+-- changed that since. Null if it did not, or if the CPO pays the account.
 create function private.paid_back_on(account core.accounts) returns date
 language plpgsql stable
 as $$
