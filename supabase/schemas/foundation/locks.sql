@@ -1,7 +1,7 @@
 -- Locks that belong to no row. All of them are taken here. Rows are locked after them in this order: an account;
 -- chargers; connections; the row of core.kept_evidence. Several of a kind are locked in the order of their ids. Only a
--- serial number may be locked after its charger. Whoever changes several chargers first locks
--- the connections of all their sessions.
+-- serial number may be locked after its charger. Whoever changes several chargers first locks the connections of all
+-- their sessions.
 
 create type private.lock_kind as enum (
   -- only tried: who runs a job, for a client if it has one

@@ -192,8 +192,8 @@ begin
   return case when beside = '{}' and crowded then '{crowded}' else beside end;
 end $$;
 
--- Judges sessions that changed, and those that they overlap or overlapped. changed is an array: of a new session {id},
--- of another the row of core.charging_sessions before the change. Of two that overlap at an EVSE the first to come
+-- Judges sessions that changed, and each session that overlaps one of them, or did before. changed is an array. It has
+-- {id} of a new session, and the row as it was of one that changed. Of two that overlap at an EVSE the first to come
 -- stands, or what is booked. Writes flags and the client's log. Returns the months that may differ now: [{charger_id,
 -- owner_id, connection_id, month}], without connection where the charger's meter is not confirmed.
 create function private.judge_sessions(changed jsonb) returns jsonb

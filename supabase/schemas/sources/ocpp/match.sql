@@ -189,6 +189,16 @@ begin
      and private.ocpp_reachable_elsewhere(charger, at_connector, at, wh);
 end $$;
 
+-- Whether another connector of its charger ever had a transaction.
+create function private.ocpp_charged_elsewhere(of core.ocpp_transactions) returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from core.ocpp_transactions o
+     where o.partner_id = of.partner_id and o.charger_id = of.charger_id and o.connector <> of.connector);
+end $$;
+
 -- The transaction whose guessed end a stop disproves. A register only grows: of two stops the later one is lower, so
 -- they are of two connectors. The lower one counts, unless only the higher one can be of this connector. A second stop
 -- of one name is of one charge, and its first stop counts.
@@ -206,9 +216,7 @@ begin
        and (named = any (t.foreign_ids)) is not true
        and not private.ocpp_followed(t, at)
        and (exists (select from jsonb_object_keys(link.freed) c (connector) where c.connector::int <> t.connector)
-            or exists (select from core.ocpp_transactions o
-                        where o.partner_id = t.partner_id and o.charger_id = t.charger_id
-                          and o.connector <> t.connector))
+            or private.ocpp_charged_elsewhere(t))
        and not (private.ocpp_reachable_elsewhere(charger, t.connector, at, wh)
                 and not private.ocpp_reachable_elsewhere(charger, t.connector, t.ended_at, t.end_wh))
      order by t.ended_at desc limit 1);
@@ -438,9 +446,8 @@ begin
      and t.end_wh > wh + 10
      -- the stop may have been of another connector; a register that counts from its start each time, or that lost its
      -- last watt-hours, says nothing
-     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 1000 and t.end_wh > wh + 1000 or exists (
-                 select from core.ocpp_transactions o
-                  where o.partner_id = t.partner_id and o.charger_id = t.charger_id and o.connector <> t.connector))
+     and (t.foreign_ids <> '{}' or wh > t.meter_start_wh + 1000 and t.end_wh > wh + 1000
+          or private.ocpp_charged_elsewhere(t))
    order by t.ended_at desc limit 1;
   if wrong.id is null then
     select * into right_one from core.ocpp_transactions t
